@@ -163,7 +163,7 @@ public final class Ledger {
     if (hold != null && (hold.confirmed() || agrees(hold, annotated))) {
       return hold.stage() == Stage.BOUND ? hold : hold.at(Stage.BOUND, step.nowMs(), Hold.NEVER);
     }
-    Places.Found found = annotated.orElseGet(() -> echoed(pod.uid(), book));
+    Places.Found found = annotated.orElseGet(() -> echoed(pod, book));
     return new Hold(
         pod.uid(),
         pod.key(),
@@ -197,19 +197,23 @@ public final class Ledger {
    * A hold that we placed ourselves knows more than the annotation, if that names the same GPUs.
    */
   private static boolean agrees(Hold hold, Optional<Places.Found> annotated) {
-    return hold.placement() != null
-        && (annotated.isEmpty()
-            || annotated.get().placement().held().keySet().equals(hold.held().keySet()));
+    if (hold.placement() == null || annotated.isEmpty()) {
+      return hold.placement() != null;
+    }
+    var held = annotated.get().placement().held();
+    return annotated.get().exact()
+        ? held.equals(hold.held())
+        : held.keySet().equals(hold.held().keySet());
   }
 
-  private static Places.@Nullable Found echoed(String uid, NodeBook book) {
+  private static Places.@Nullable Found echoed(PodFacts pod, NodeBook book) {
     if (book.state == null) {
       return null;
     }
     return book.state.echoes().stream()
-        .filter(a -> a.uid().equals(uid))
+        .filter(a -> a.uid().equals(pod.uid()))
         .findFirst()
-        .map(a -> new Places.Found(a.placement(), true))
+        .map(a -> Places.byEcho(pod, a.placement(), book.replicasPerGpu(pod.resource())))
         .orElse(null);
   }
 
@@ -267,7 +271,7 @@ public final class Ledger {
       return hold;
     }
     Optional<Places.Found> found = annotated(pod, book);
-    Places.Found place = found.orElseGet(() -> echoed(hold.uid(), book));
+    Places.Found place = found.orElseGet(() -> echoed(pod, book));
     if (place == null) {
       return hold;
     }

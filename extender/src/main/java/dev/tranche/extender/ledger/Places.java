@@ -37,9 +37,16 @@ final class Places {
             : new Found(atMost(demand, uuids), false));
   }
 
+  /** What a node echoes names no init containers; what they need beyond the others is the pod's. */
+  static Found byEcho(PodFacts pod, Placement echoed, int nodeReplicas) {
+    Demand demand = pod.demand(nodeReplicas);
+    boolean peak = demand.onOneGpu() && echoed.held().size() == 1;
+    return new Found(peak ? onOne(demand, echoed.held().keySet().iterator().next()) : echoed, true);
+  }
+
   private static Placement onOne(Demand demand, String uuid) {
     var containers = new ArrayList<Placement.Container>();
-    for (Demand.Container c : demand.containers()) {
+    for (Demand.Container c : Placement.steered(demand)) {
       var share = new Placement.Share(uuid, c.replicas());
       containers.add(new Placement.Container(c.name(), List.of(share)));
     }

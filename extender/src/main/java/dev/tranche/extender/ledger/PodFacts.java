@@ -42,6 +42,12 @@ public record PodFacts(
     return namespace + "/" + name;
   }
 
+  /** The same pod, bound. */
+  public PodFacts on(String boundTo) {
+    return new PodFacts(
+        uid, namespace, name, boundTo, ended, running, resource, requests, annotations);
+  }
+
   /** R by the webhook's stamp; empty for a plain request. */
   public OptionalInt stampedReplicas() {
     String stamp = annotations.get(Names.REPLICAS_PER_GPU);

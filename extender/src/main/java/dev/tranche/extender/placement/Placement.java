@@ -1,5 +1,6 @@
 package dev.tranche.extender.placement;
 
+import dev.tranche.api.Demand;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -8,7 +9,7 @@ import java.util.stream.Collectors;
 /**
  * Which GPUs a pod gets.
  *
- * @param containers in the order of the pod's {@link dev.tranche.api.Demand}
+ * @param containers those that are {@link #steered}, in the order of the pod's demand
  * @param held replicas per uuid that are taken for as long as the pod lives. Not the sum of the
  *     containers' shares where init containers hand theirs on.
  */
@@ -25,6 +26,15 @@ public record Placement(List<Container> containers, Map<String, Integer> held) {
     public Container {
       shares = List.copyOf(shares);
     }
+  }
+
+  /**
+   * The containers that a node's plugin can tell apart: PodResources omits ordinary init
+   * containers, which follow the pod's one GPU. A pod of nothing else has no other to name.
+   */
+  public static List<Demand.Container> steered(Demand demand) {
+    var lasting = demand.containers().stream().filter(c -> c.kind() != Demand.Kind.INIT).toList();
+    return lasting.isEmpty() ? demand.containers() : lasting;
   }
 
   /** One whose containers hold their shares together. */

@@ -52,7 +52,7 @@ final class Search {
 
   private Placement peaked(List<Placement.Share> peak) {
     var containers = new ArrayList<Placement.Container>();
-    for (Demand.Container container : demand.containers()) {
+    for (Demand.Container container : Placement.steered(demand)) {
       containers.add(new Placement.Container(container.name(), prefix(peak, container.replicas())));
     }
     return new Placement(containers, Placement.of(List.of(whole(peak))).held());

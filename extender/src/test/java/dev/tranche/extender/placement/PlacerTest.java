@@ -64,7 +64,7 @@ final class PlacerTest {
     assertThat(placed.placement().annotation()).isEqualTo("b");
     assertThat(placed.placement().containers())
         .extracting(c -> c.shares().getFirst().replicas())
-        .containsExactly(6, 3);
+        .containsExactly(3);
   }
 
   @Test
