@@ -1,6 +1,7 @@
 package dev.tranche.extender;
 
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import java.time.Duration;
 import java.util.concurrent.CountDownLatch;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,6 +12,7 @@ import picocli.CommandLine.ParameterException;
 public final class ExtenderMain {
   private static final int USAGE = 2;
   private static final int FAILED = 1;
+  private static final Duration STOP = Duration.ofSeconds(15);
   private static final Logger log = LoggerFactory.getLogger(ExtenderMain.class);
 
   private ExtenderMain() {}
@@ -39,24 +41,31 @@ public final class ExtenderMain {
   private static void run(ExtenderConfig config) throws InterruptedException {
     log.info("configuration: {}", config);
     var stopped = new CountDownLatch(1);
+    var main = Thread.currentThread();
+    Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(stopped, main)));
     try (var client = new KubernetesClientBuilder().build();
         var extender = new Extender(config, client)) {
-      Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(extender, stopped)));
       extender
           .start()
           .onSuccess(
               started -> log.info("verbs on {}, metrics on {}", config.verbs(), config.metrics()))
-          .onFailure(
-              e -> {
-                log.error("the extender cannot start", e);
-                Runtime.getRuntime().halt(FAILED);
-              });
+          .onFailure(ExtenderMain::failed);
       stopped.await();
     }
   }
 
-  private static void stop(Extender extender, CountDownLatch stopped) {
-    extender.close();
+  private static void failed(Throwable why) {
+    log.error("the extender cannot start", why);
+    Runtime.getRuntime().halt(FAILED);
+  }
+
+  /** The process ends when this returns, so it waits until all parts are closed. */
+  private static void stop(CountDownLatch stopped, Thread main) {
     stopped.countDown();
+    try {
+      main.join(STOP);
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

@@ -35,8 +35,10 @@ public final class Workers implements AutoCloseable {
             "queue",
             name);
     metrics.gauge(
-        "tranche.extender.api.queue." + name,
+        "tranche.extender.api.queue.size",
         "Calls to the API server that wait for a worker.",
+        "queue",
+        name,
         () -> pool.getQueue().size());
   }
 

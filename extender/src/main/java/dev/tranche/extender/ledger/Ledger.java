@@ -258,10 +258,19 @@ public final class Ledger {
     for (Hold hold : List.copyOf(book.holds.values())) {
       Hold placed = hold.placement() == null ? placedAgain(book, hold) : hold;
       Hold read = readBack(step, book, placed);
-      if (opened && read.exact() && !read.confirmed() && read.stage() != Stage.TENTATIVE) {
+      if (opened && outstanding(read)) {
         step.say(new Decision.Assign(book.name, read.assignment()));
       }
     }
+  }
+
+  /** Bound or nearly so, and as far as we know not started: the node must know its GPUs. */
+  private boolean outstanding(Hold hold) {
+    PodFacts pod = pods.get(hold.uid());
+    return hold.exact()
+        && !hold.confirmed()
+        && hold.stage() != Stage.TENTATIVE
+        && (pod == null || !pod.running());
   }
 
   /** An annotation may not have been readable before the node had said its R. */

@@ -110,6 +110,15 @@ public final class ExtenderMetrics {
     return Counter.builder(name).description(help).tag(tag, value).register(registry);
   }
 
+  /** A gauge with one tag; the values must be few. */
+  public void gauge(String name, String help, String tag, String tagValue, Supplier<Number> value) {
+    Gauge.builder(name, value)
+        .description(help)
+        .tag(tag, tagValue)
+        .strongReference(true)
+        .register(registry);
+  }
+
   public void gauge(String name, String help, Supplier<Number> value) {
     Gauge.builder(name, value).description(help).strongReference(true).register(registry);
   }

@@ -1,0 +1,70 @@
+package dev.tranche.extender;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.score.Policy;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+final class ExtenderConfigTest {
+  @Test
+  void defaults() {
+    var config = valid("--namespace=gpu", "--node-plugin-service-account=gpu:tranche-node-plugin");
+    assertThat(config.name()).isEqualTo("tranche");
+    assertThat(config.resources()).containsExactly("nvidia.com/gpu");
+    assertThat(config.policy()).isEqualTo(Policy.LOAD);
+    assertThat(config.verbs()).hasToString("127.0.0.1:8880");
+    assertThat(config.stream()).hasToString("0.0.0.0:9443");
+    assertThat(config.metrics()).hasToString("0.0.0.0:9090");
+    assertThat(config.verbsTls()).isFalse();
+    assertThat(config.leaderElect()).isFalse();
+    assertThat(config.assignmentAckTimeoutMs()).isEqualTo(300);
+    assertThat(config.loadStaleAfterMs()).isEqualTo(15_000);
+  }
+
+  @Test
+  void everyFlag_isRead() {
+    var config =
+        valid(
+            "--name=slice",
+            "--namespace=gpu",
+            "--identity=extender-0",
+            "--resource=nvidia.com/gpu,nvidia.com/gpu.shared",
+            "--policy=packed",
+            "--verbs-address=0.0.0.0:8443",
+            "--verbs-tls",
+            "--leader-elect",
+            "--stream-address=[::]:9444",
+            "--metrics-address=127.0.0.1:9091",
+            "--node-plugin-service-account=gpu:slice-node-plugin",
+            "--assignment-ack-timeout-ms=500",
+            "--load-stale-after-ms=30000");
+    assertThat(config.resources()).hasSize(2);
+    assertThat(config.policy()).isEqualTo(Policy.PACKED);
+    assertThat(config.verbsTls()).isTrue();
+    assertThat(config.leaderElect()).isTrue();
+    assertThat(config.stream().host()).isEqualTo("::");
+    assertThat(config.serviceAccount().name()).isEqualTo("slice-node-plugin");
+    assertThat(config.identity()).isEqualTo("extender-0");
+  }
+
+  @Test
+  void errors_areToldTogether() {
+    var parsed =
+        parse("--policy=best", "--metrics-address=9090", "--node-plugin-service-account=x");
+    assertThat(parsed).isInstanceOf(ExtenderConfig.Parsed.Invalid.class);
+    assertThat(((ExtenderConfig.Parsed.Invalid) parsed).errors())
+        .hasSizeGreaterThanOrEqualTo(3)
+        .anyMatch(e -> e.contains("--policy is \"best\"; allowed: load, spread or packed"));
+  }
+
+  private static ExtenderConfig valid(String... args) {
+    return ((ExtenderConfig.Parsed.Valid) parse(args)).config();
+  }
+
+  private static ExtenderConfig.Parsed parse(String... args) {
+    var flags = new ExtenderFlags();
+    new CommandLine(flags).parseArgs(args);
+    return ExtenderConfig.of(flags);
+  }
+}

@@ -1,0 +1,464 @@
+package dev.tranche.extender;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.stream.FakeNode;
+import io.fabric8.kubernetes.api.model.Binding;
+import io.fabric8.kubernetes.api.model.NodeBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.api.model.SecretBuilder;
+import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
+import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.SelfSignedCertificate;
+import io.vertx.grpc.common.GrpcStatus;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The whole process against an API server that remembers, with node plugins that answer. */
+@EnableKubernetesMockClient(crud = true)
+final class ExtenderIT {
+  private static final String NAMESPACE = "gpu";
+  private static final long GIB = 1L << 30;
+  private static final Duration PATIENCE = Duration.ofSeconds(20);
+
+  KubernetesMockServer server;
+  KubernetesClient client;
+  private final Vertx vertx = Vertx.vertx();
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final List<Binding> bindings = new CopyOnWriteArrayList<>();
+  private Extender extender;
+
+  @BeforeEach
+  void start() throws Exception {
+    acceptTokens();
+    secret();
+    node("node-a");
+    node("node-b");
+    extender = new Extender(config(false), client);
+    extender.start().toCompletionStage().toCompletableFuture().get();
+    until(() -> extender.streamPort() > 0);
+  }
+
+  @AfterEach
+  void stop() {
+    extender.close();
+    vertx.close().await();
+  }
+
+  @Test
+  void pod_goesToTheIdleNodeAndItsGpuIsKnownEverywhere() throws Exception {
+    try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 90, GIB)));
+        var b =
+            connect(
+                FakeNode.node(
+                    "node-b",
+                    FakeNode.gpu("GPU-b0", 0, 80, GIB),
+                    FakeNode.gpu("GPU-b1", 1, 5, GIB)))) {
+      ready();
+      pod("trainer", 3);
+      JsonObject filtered = verb("filter", args("trainer"));
+      assertThat(filtered.getString("Error")).isEmpty();
+      assertThat(filtered.getJsonArray("NodeNames")).containsExactly("node-a", "node-b");
+
+      var scores = post("prioritize", args("trainer"));
+      assertThat(scores).contains("\"Host\":\"node-b\",\"Score\":9");
+
+      assertThat(bind("trainer", "node-b").getString("Error")).isEmpty();
+      assertThat(bindings).hasSize(1);
+      assertThat(bindings.getFirst().getMetadata().getAnnotations())
+          .containsEntry(Names.GPU, "GPU-b1");
+      assertThat(bindings.getFirst().getMetadata().getUid()).isEqualTo(uid("trainer"));
+      assertThat(b.directives).anyMatch(d -> d.getAssignCount() == 1);
+
+      carryOut(bindings.getFirst());
+      b.report(r -> r.addHoldings(FakeNode.holding("team-a", "trainer", "main", "GPU-b1", 3)));
+      until(() -> ops("/inspect").contains("team-a/trainer=3(confirmed)"));
+      assertThat(ops("/explain?pod=team-a/trainer")).contains("chosen:", "node-b", "node-a, score");
+      assertThat(ops("/metrics"))
+          .contains("tranche_extender_gpu_free_replicas{")
+          .contains("tranche_extender_verb_duration_seconds_bucket{")
+          .contains("tranche_extender_holds{stage=\"confirmed\"} 1");
+      assertThat(a.directives).noneMatch(d -> d.getAssignCount() > 0);
+
+      // Asked again, as after a timeout: once is enough.
+      assertThat(bind("trainer", "node-b").getString("Error")).isEmpty();
+      assertThat(bind("trainer", "node-a").getString("Error")).contains("node-b");
+      assertThat(bindings).hasSize(1);
+    }
+  }
+
+  @Test
+  void rejectedPod_isToldWhyAndWokenWhenMemoryEases() throws Exception {
+    try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, 14 * GIB)))) {
+      ready();
+      pod("trainer", 3);
+      JsonObject filtered = verb("filter", args("trainer"));
+      assertThat(filtered.getJsonObject("FailedNodes").getString("node-a"))
+          .isEqualTo("the node's GPUs have too little real free memory");
+      assertThat(filtered.getJsonObject("FailedNodes").getString("node-b"))
+          .isEqualTo("the node's GPU plugin sends no reports");
+      until(() -> !client.v1().events().inNamespace("team-a").list().getItems().isEmpty());
+      assertThat(
+              client.v1().events().inNamespace("team-a").list().getItems().getFirst().getMessage())
+          .contains("gpu 0: 10 of 10 replicas free, needs 3; real free memory 1.8 GiB");
+      assertThat(ops("/explain?pod=team-a/trainer")).contains("waiting", "needs 3");
+
+      a.report(r -> r.setGpus(0, FakeNode.gpu("GPU-a0", 0, 5, GIB)));
+      until(
+          () ->
+              client
+                  .nodes()
+                  .withName("node-a")
+                  .get()
+                  .getMetadata()
+                  .getAnnotations()
+                  .containsKey(Names.ROOM));
+      assertThat(verb("filter", args("trainer")).getJsonArray("NodeNames"))
+          .containsExactly("node-a");
+    }
+  }
+
+  @Test
+  void scatteredReplicas_areRefusedUntilAPodEnds() throws Exception {
+    bound("first", "GPU-a0", 8);
+    bound("second", "GPU-a1", 8);
+    try (var a =
+        connect(
+            FakeNode.node(
+                "node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB), FakeNode.gpu("GPU-a1", 1, 5, GIB)))) {
+      ready();
+      pod("trainer", 3);
+      assertThat(
+              verb("filter", args("trainer"))
+                  .getJsonObject("FailedAndUnresolvableNodes")
+                  .getString("node-a"))
+          .contains("scattered");
+      client.pods().inNamespace("team-a").withName("second").delete();
+      until(() -> !verb("filter", args("trainer")).getJsonArray("NodeNames").isEmpty());
+      assertThat(a.ended).isNotDone();
+    }
+  }
+
+  @Test
+  void nodeThatDoesNotAcknowledge_getsNoPod() throws Exception {
+    try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
+      ready();
+      pod("trainer", 3);
+      verb("filter", args("trainer"));
+      a.deaf();
+      assertThat(bind("trainer", "node-a").getString("Error")).contains("did not acknowledge");
+      assertThat(bindings).isEmpty();
+      until(() -> a.directives.stream().anyMatch(d -> d.getRetractPodUidsCount() == 1));
+    }
+  }
+
+  @Test
+  void strangersToken_isRefused() throws Exception {
+    try (var stranger =
+        new FakeNode(
+            vertx,
+            extender.streamPort(),
+            "not-a-token",
+            FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
+      assertThat(stranger.ended.get()).contains("does not accept the token");
+    }
+  }
+
+  @Test
+  void reportForAnotherNode_isRefused() throws Exception {
+    try (var liar =
+        new FakeNode(
+            vertx,
+            extender.streamPort(),
+            "token-of-node-a",
+            FakeNode.node("node-b", FakeNode.gpu("GPU-b0", 0, 5, GIB)).build())) {
+      assertThat(liar.ended.get()).startsWith(GrpcStatus.PERMISSION_DENIED.code + " ");
+    }
+  }
+
+  @Test
+  void configLabel_isTheFirstDirectiveAndFollows() throws Exception {
+    try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
+      until(() -> a.directives.stream().anyMatch(d -> d.getConfigName().equals("shared")));
+      client
+          .nodes()
+          .withName("node-a")
+          .edit(
+              n ->
+                  new NodeBuilder(n)
+                      .editMetadata()
+                      .addToLabels(Names.LABEL_CONFIG, "exclusive")
+                      .endMetadata()
+                      .build());
+      until(() -> a.directives.stream().anyMatch(d -> d.getConfigName().equals("exclusive")));
+    }
+  }
+
+  @Test
+  void filter_withoutNodeNames_namesTheOption() throws Exception {
+    String args =
+        Files.readString(
+            Path.of("src/test/resources/extender-v1/filter-args-not-cache-capable.json"));
+    assertThat(verb("filter", args).getString("Error")).contains("nodeCacheCapable: true");
+  }
+
+  @Test
+  void preempt_isDeclined() throws Exception {
+    assertThat(send(extender.verbsPort(), "POST", "/preempt", "{}").statusCode()).isEqualTo(500);
+  }
+
+  @Test
+  void behindAService_theLeaderServesTheVerbsOverTls() throws Exception {
+    try (var leader = new Extender(config(true), client)) {
+      leader.start().toCompletionStage().toCompletableFuture().get();
+      until(() -> send(leader.metricsPort(), "GET", "/readyz", "").statusCode() == 200);
+      assertThat(client.leases().inNamespace(NAMESPACE).withName("tranche-extender").get())
+          .isNotNull();
+      pod("trainer", 3);
+      assertThat(overTls(leader.verbsPort(), args("trainer"))).contains("sends no reports");
+    }
+  }
+
+  private String overTls(int port, String body) throws Exception {
+    var trusting =
+        vertx.createHttpClient(
+            new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false));
+    return trusting
+        .request(HttpMethod.POST, port, "127.0.0.1", "/filter")
+        .compose(request -> request.send(body))
+        .compose(HttpClientResponse::body)
+        .map(Object::toString)
+        .toCompletionStage()
+        .toCompletableFuture()
+        .get();
+  }
+
+  private static ExtenderConfig config(boolean service) {
+    return new ExtenderConfig(
+        "tranche",
+        NAMESPACE,
+        "extender-0",
+        List.of(Names.RESOURCE),
+        Policy.LOAD,
+        new ExtenderConfig.Address("127.0.0.1", 0),
+        service,
+        service,
+        new ExtenderConfig.Address("127.0.0.1", 0),
+        new ExtenderConfig.Address("127.0.0.1", 0),
+        new ExtenderConfig.ServiceAccount(NAMESPACE, "tranche-node-plugin"),
+        2_000,
+        15_000);
+  }
+
+  private FakeNode connect(dev.tranche.api.node.NodeReport.Builder report) throws Exception {
+    return new FakeNode(
+        vertx, extender.streamPort(), "token-of-" + report.getNode(), report.build());
+  }
+
+  private void ready() throws Exception {
+    until(() -> send(extender.metricsPort(), "GET", "/readyz", "").statusCode() == 200);
+  }
+
+  private void acceptTokens() {
+    server
+        .expect()
+        .post()
+        .withPath("/apis/authentication.k8s.io/v1/tokenreviews")
+        .andReply(
+            201,
+            request -> {
+              String token =
+                  new JsonObject(request.getBody().readUtf8())
+                      .getJsonObject("spec")
+                      .getString("token");
+              boolean ours = token.startsWith("token-of-");
+              return new TokenReviewBuilder()
+                  .withNewStatus()
+                  .withAuthenticated(ours)
+                  .withAudiences(Names.TOKEN_AUDIENCE)
+                  .withNewUser()
+                  .withUsername("system:serviceaccount:gpu:tranche-node-plugin")
+                  .addToExtra(
+                      "authentication.kubernetes.io/node-name",
+                      List.of(token.replace("token-of-", "")))
+                  .endUser()
+                  .endStatus()
+                  .build();
+            })
+        .always();
+    server
+        .expect()
+        .post()
+        .withPath("/api/v1/namespaces/team-a/pods/trainer/binding")
+        .andReply(
+            201,
+            request -> {
+              bindings.add(Serialization.unmarshal(request.getBody().readUtf8(), Binding.class));
+              return Map.of("kind", "Status", "apiVersion", "v1", "status", "Success");
+            })
+        .always();
+  }
+
+  /** The API server puts the node and the annotations onto the pod in one write. */
+  private void carryOut(Binding binding) {
+    client
+        .pods()
+        .inNamespace("team-a")
+        .withName(binding.getMetadata().getName())
+        .edit(
+            pod ->
+                new PodBuilder(pod)
+                    .editMetadata()
+                    .addToAnnotations(binding.getMetadata().getAnnotations())
+                    .endMetadata()
+                    .editSpec()
+                    .withNodeName(binding.getTarget().getName())
+                    .endSpec()
+                    .build());
+  }
+
+  private void secret() throws Exception {
+    PemKeyCertOptions pem = SelfSignedCertificate.create("localhost").keyCertOptions();
+    var encoder = Base64.getEncoder();
+    client
+        .secrets()
+        .inNamespace(NAMESPACE)
+        .resource(
+            new SecretBuilder()
+                .withNewMetadata()
+                .withName("tranche-extender-tls")
+                .withNamespace(NAMESPACE)
+                .endMetadata()
+                .addToData(
+                    "tls.crt",
+                    encoder.encodeToString(Files.readAllBytes(Path.of(pem.getCertPath()))))
+                .addToData(
+                    "tls.key",
+                    encoder.encodeToString(Files.readAllBytes(Path.of(pem.getKeyPath()))))
+                .build())
+        .create();
+  }
+
+  private void node(String name) {
+    client
+        .nodes()
+        .resource(
+            new NodeBuilder()
+                .withNewMetadata()
+                .withName(name)
+                .addToLabels(Names.LABEL_CONFIG, "shared")
+                .addToAnnotations("example.com/a", "b")
+                .endMetadata()
+                .withNewStatus()
+                .addToAllocatable(Names.RESOURCE, new Quantity("20"))
+                .endStatus()
+                .build())
+        .create();
+  }
+
+  private void pod(String name, int replicas) {
+    client.pods().inNamespace("team-a").resource(template(name, replicas).build()).create();
+  }
+
+  private void bound(String name, String uuid, int replicas) {
+    PodBuilder pod = template(name, replicas);
+    pod.editMetadata().addToAnnotations(Names.GPU, uuid).endMetadata();
+    pod.editSpec().withNodeName("node-a").endSpec();
+    client.pods().inNamespace("team-a").resource(pod.build()).create();
+  }
+
+  private static PodBuilder template(String name, int replicas) {
+    return new PodBuilder()
+        .withNewMetadata()
+        .withName(name)
+        .withNamespace("team-a")
+        .withUid("uid-" + name)
+        .addToAnnotations(Names.GPU_FRACTION, "0." + replicas)
+        .addToAnnotations(Names.REPLICAS_PER_GPU, "10")
+        .endMetadata()
+        .withNewSpec()
+        .addNewContainer()
+        .withName("main")
+        .withNewResources()
+        .addToLimits(Names.RESOURCE, new Quantity(Integer.toString(replicas)))
+        .endResources()
+        .endContainer()
+        .endSpec();
+  }
+
+  /** As kube-scheduler sends it: the pod as the API server has it. */
+  private String args(String name) {
+    Pod pod = client.pods().inNamespace("team-a").withName(name).get();
+    return "{\"Pod\":%s,\"Nodes\":null,\"NodeNames\":[\"node-a\",\"node-b\"]}"
+        .formatted(Serialization.asJson(pod));
+  }
+
+  private JsonObject bind(String name, String node) throws Exception {
+    return verb(
+        "bind",
+        "{\"PodName\":\"%s\",\"PodNamespace\":\"team-a\",\"PodUID\":\"%s\",\"Node\":\"%s\"}"
+            .formatted(name, uid(name), node));
+  }
+
+  private String uid(String pod) {
+    return client.pods().inNamespace("team-a").withName(pod).get().getMetadata().getUid();
+  }
+
+  private JsonObject verb(String verb, String body) throws Exception {
+    return new JsonObject(post(verb, body));
+  }
+
+  private String post(String verb, String body) throws Exception {
+    HttpResponse<String> answer = send(extender.verbsPort(), "POST", "/" + verb, body);
+    assertThat(answer.statusCode()).isEqualTo(200);
+    return answer.body();
+  }
+
+  private String ops(String path) throws Exception {
+    return send(extender.metricsPort(), "GET", path, "").body();
+  }
+
+  private HttpResponse<String> send(int port, String method, String path, String body)
+      throws Exception {
+    var request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + port + path))
+            .method(method, HttpRequest.BodyPublishers.ofString(body))
+            .build();
+    return http.send(request, HttpResponse.BodyHandlers.ofString());
+  }
+
+  private static void until(Callable<Boolean> condition) throws Exception {
+    Instant deadline = Instant.now().plus(PATIENCE);
+    while (!condition.call()) {
+      assertThat(Instant.now()).as("still waiting").isBefore(deadline);
+      Thread.sleep(50);
+    }
+  }
+}

@@ -1,0 +1,143 @@
+package dev.tranche.extender.stream;
+
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.Holding;
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.NodeReportsGrpcService;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
+import io.vertx.grpc.client.GrpcClientRequest;
+import io.vertx.grpc.common.GrpcMessageDecoder;
+import io.vertx.grpc.common.GrpcMessageEncoder;
+import io.vertx.grpc.common.ServiceMethod;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.TimeUnit;
+import java.util.function.UnaryOperator;
+
+/** A node plugin as the extender sees it: reports, and acknowledges unless told to be deaf. */
+public final class FakeNode implements AutoCloseable {
+  private static final ServiceMethod<NodeDirective, NodeReport> CONNECT =
+      ServiceMethod.client(
+          NodeReportsGrpcService.SERVICE_NAME,
+          "Connect",
+          GrpcMessageEncoder.encoder(),
+          GrpcMessageDecoder.decoder(NodeDirective.newBuilder()));
+
+  public final List<NodeDirective> directives = new CopyOnWriteArrayList<>();
+  public final CompletableFuture<String> ended = new CompletableFuture<>();
+  private final GrpcClient client;
+  private final GrpcClientRequest<NodeReport, NodeDirective> call;
+  private NodeReport state;
+  private volatile boolean deaf;
+  private long sequence;
+
+  public FakeNode(Vertx vertx, int port, String token, NodeReport first) throws Exception {
+    client =
+        GrpcClient.client(
+            vertx,
+            new HttpClientOptions()
+                .setSsl(true)
+                .setUseAlpn(true)
+                .setTrustAll(true)
+                .setVerifyHost(false)
+                .setProtocolVersion(HttpVersion.HTTP_2));
+    state = first;
+    call =
+        client
+            .request(SocketAddress.inetSocketAddress(port, "localhost"), CONNECT)
+            .toCompletionStage()
+            .toCompletableFuture()
+            .get(10, TimeUnit.SECONDS);
+    call.headers().set("authorization", "Bearer " + token);
+    call.response()
+        .onSuccess(
+            response -> {
+              response.handler(this::directed);
+              response.endHandler(
+                  end -> ended.complete(response.status() + " " + response.statusMessage()));
+              response.exceptionHandler(e -> ended.complete(String.valueOf(e)));
+            })
+        .onFailure(e -> ended.complete(String.valueOf(e)));
+    report(s -> s);
+  }
+
+  private synchronized void directed(NodeDirective directive) {
+    directives.add(directive);
+    if (!deaf) {
+      report(s -> s.setAppliedDirective(directive.getSequence()));
+    }
+  }
+
+  public void deaf() {
+    deaf = true;
+  }
+
+  public synchronized void report(UnaryOperator<NodeReport.Builder> change) {
+    long now = System.currentTimeMillis();
+    state = change.apply(state.toBuilder()).setSequence(++sequence).setSentAtMs(now).build();
+    call.write(state);
+  }
+
+  public static NodeReport.Builder node(String name, Gpu.Builder... gpus) {
+    var report =
+        NodeReport.newBuilder()
+            .setNode(name)
+            .setPluginInstance("1")
+            .setRegistered(true)
+            .setHoldingsKnown(true);
+    for (Gpu.Builder gpu : gpus) {
+      report.addGpus(gpu);
+    }
+    return report;
+  }
+
+  public static Gpu.Builder gpu(String uuid, int index, int smPercent, long usedBytes) {
+    return Gpu.newBuilder()
+        .setUuid(uuid)
+        .setIndex(index)
+        .setModel("Tesla T4")
+        .setMemoryTotalBytes(16L << 30)
+        .setMemoryReservedBytes(1L << 28)
+        .setResource("nvidia.com/gpu")
+        .setReplicas(10)
+        .setShared(true)
+        .setHealth(Health.HEALTH_HEALTHY)
+        .setLoad(load(smPercent, usedBytes));
+  }
+
+  public static GpuLoad.Builder load(int smPercent, long usedBytes) {
+    return GpuLoad.newBuilder()
+        .setSampledAtMs(System.currentTimeMillis())
+        .setSmUtilizationPercent(smPercent)
+        .setSmUtilizationMeanPercent(smPercent)
+        .setMemoryUsedBytes(usedBytes);
+  }
+
+  public static Holding.Builder holding(
+      String namespace, String pod, String container, String uuid, int replicas) {
+    var holding =
+        Holding.newBuilder()
+            .setNamespace(namespace)
+            .setPod(pod)
+            .setContainer(container)
+            .setResource("nvidia.com/gpu");
+    for (int k = 0; k < replicas; k++) {
+      holding.addDeviceIds(uuid + "::" + k);
+    }
+    return holding;
+  }
+
+  @Override
+  public void close() {
+    call.cancel();
+    client.close();
+  }
+}

@@ -1,0 +1,96 @@
+package dev.tranche.extender.verb;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.Assignment;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.GpuFacts;
+import dev.tranche.extender.ledger.NodeState;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.score.Policy;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Nodes and an API server that only remember what they were told, and a clock that stands. */
+final class FakeWorld implements Nodes, Api {
+  static final long GIB = 1L << 30;
+  final List<String> woken = new ArrayList<>();
+  final Map<String, String> told = new HashMap<>();
+  final List<Assignment> assigned = new ArrayList<>();
+  long nowMs = 100_000;
+  final Core core;
+
+  FakeWorld(Policy policy) {
+    core =
+        new Core(
+            policy,
+            15_000,
+            this,
+            this,
+            new ExtenderMetrics(new SimpleMeterRegistry()),
+            () -> nowMs);
+    core.synced();
+  }
+
+  /** A GPU of ten replicas and 10 GiB. */
+  record Gpu(String uuid, double sm, long usedBytes) {}
+
+  void report(String node, Gpu... gpus) {
+    var facts = new ArrayList<GpuFacts>();
+    var readings = new HashMap<String, LoadReading>();
+    for (int i = 0; i < gpus.length; i++) {
+      String uuid = gpus[i].uuid();
+      facts.add(new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0));
+      readings.put(uuid, new LoadReading(gpus[i].usedBytes(), gpus[i].sm(), 0, nowMs));
+    }
+    var state = new NodeState(true, facts, Map.of(), true, List.of());
+    core.reported(new Event.Reported(node, state), readings);
+  }
+
+  static PodFacts pod(String name, int replicas, String... annotations) {
+    var all = new HashMap<String, String>();
+    all.put(Names.GPU_FRACTION, "0." + replicas);
+    all.put(Names.REPLICAS_PER_GPU, "10");
+    Arrays.stream(annotations).map(a -> a.split("=", 2)).forEach(pair -> all.put(pair[0], pair[1]));
+    var request = new Demand.Request("main", Demand.Kind.APP, replicas);
+    return new PodFacts(
+        name, "ns", name, null, false, false, Names.RESOURCE, List.of(request), all);
+  }
+
+  @Override
+  public Future<Void> assign(String node, Assignment assignment) {
+    assigned.add(assignment);
+    return Future.succeededFuture();
+  }
+
+  @Override
+  public void configure(String node, String config) {}
+
+  @Override
+  public void forget(String node) {}
+
+  @Override
+  public void retract(String node, String uid) {}
+
+  @Override
+  public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
+    return Future.succeededFuture(new BindOutcome.Bound());
+  }
+
+  @Override
+  public void wake(String node) {
+    woken.add(node);
+  }
+
+  @Override
+  public void explainRejection(PodFacts pod, String message) {
+    told.put(pod.key(), message);
+  }
+}

@@ -1,0 +1,153 @@
+package dev.tranche.extender.verb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.score.Scores;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class VerbsTest {
+  private static final long GIB = FakeWorld.GIB;
+  private static final List<String> BOTH = List.of("a", "b");
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private final Filter filter = new Filter(world.core, new Asked());
+  private final Prioritize prioritize = new Prioritize(world.core);
+
+  @Test
+  void prioritize_reservesTheWinnerSoThatTheNextPodGoesElsewhere() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    world.report("b", new Gpu("b0", 0.4, 0));
+    assertThat(score("p1", "a")).isGreaterThan(score("p1", "b"));
+    assertThat(world.core.ledger.hold("p1").orElseThrow().node()).isEqualTo("a");
+    // 0.2 measured and 0.3 expected are more than 0.4.
+    assertThat(score("p2", "b")).isGreaterThan(score("p2", "a"));
+  }
+
+  @Test
+  void prioritize_youngPodFadesAsTheMeanFollows() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
+    assertThat(load("a")).isEqualTo(0.5);
+    world.nowMs += Timing.DEFAULT.youngMs() / 2;
+    world.report("a", new Gpu("a0", 0.3, 0));
+    assertThat(load("a")).isEqualTo(0.45);
+    world.nowMs += Timing.DEFAULT.youngMs();
+    world.report("a", new Gpu("a0", 0.35, 0));
+    assertThat(load("a")).isEqualTo(0.35);
+  }
+
+  @Test
+  void prioritize_staleReading_isNeutral() {
+    world.report("a", new Gpu("a0", 0.9, 0));
+    world.nowMs += 15_001;
+    world.report("b", new Gpu("b0", 0.1, 0));
+    var evaluation = world.core.evaluate(FakeWorld.pod("p", 3), "a");
+    assertThat(evaluation.gpus().getFirst().measured()).isFalse();
+    assertThat(score("p", "a")).isBetween(5, 8);
+  }
+
+  @Test
+  void prioritize_packedByAnnotation_hasOneWinner() {
+    world.report("a", new Gpu("a0", 0.1, 0));
+    world.report("b", new Gpu("b0", 0.9, 0));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("x", 5, "tranche.dev/gpu=b0").on("b")));
+    var scores =
+        prioritize.prioritize(FakeWorld.pod("p", 3, Names.GPU_PLACEMENT + "=packed"), BOTH);
+    assertThat(scores).containsEntry("a", 0).containsEntry("b", Scores.PACKED_WINNER);
+  }
+
+  @Test
+  void prioritize_beforeTheCacheIsWarm_scoresAlike() {
+    var cold = new FakeWorld(Policy.LOAD);
+    cold.core.gate(() -> java.util.Optional.of("another leads"));
+    assertThat(new Prioritize(cold.core).prioritize(FakeWorld.pod("p", 3), BOTH).values())
+        .containsOnly(Scores.NEUTRAL);
+  }
+
+  @Test
+  void filter_oneNodeLeft_isReserved() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    filter.filter(FakeWorld.pod("p", 3), BOTH);
+    assertThat(world.core.ledger.hold("p").orElseThrow().node()).isEqualTo("a");
+  }
+
+  @Test
+  void filter_reasons() {
+    world.report("a", new Gpu("a0", 0, 9 * GIB));
+    assertThat(nodes(FakeWorld.pod("p", 3)).refused())
+        .containsEntry("a", Reason.MEMORY)
+        .containsEntry("b", Reason.NO_REPORT);
+    assertThat(nodes(FakeWorld.pod("q", 3, Names.GPU_MODEL + "=A100")).refused())
+        .containsEntry("a", Reason.NOT_ALLOWED);
+  }
+
+  @Test
+  void filter_roomHeldTentatively_isTransient() {
+    world.report("a", new Gpu("a0", 0, 0));
+    filter.filter(FakeWorld.pod("p", 8), BOTH);
+    assertThat(filter.filter(FakeWorld.pod("q", 8), BOTH))
+        .isInstanceOf(Filter.Answer.Undecided.class);
+    // Asked about again, the first pod does not stand in its own way.
+    assertThat(nodes(FakeWorld.pod("p", 8)).nodes()).containsExactly("a");
+  }
+
+  @Test
+  void filter_memoryGrantedToATentativePod_isTaken() {
+    world.report("a", new Gpu("a0", 0, 6 * GIB));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
+    // 5 GiB are granted, 6 measured: one is somebody else's, or p has more than its share.
+    assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry("a", Reason.MEMORY);
+    assertThat(nodes(FakeWorld.pod("r", 4)).nodes()).containsExactly("a");
+  }
+
+  @Test
+  void rejectedPod_isWokenOnceWhenItFits() {
+    world.report("a", new Gpu("a0", 0, 9 * GIB));
+    nodes(FakeWorld.pod("p", 3));
+    assertThat(world.told.get("ns/p")).contains("gpu 0: 10 of 10 replicas free, needs 3");
+    world.report("a", new Gpu("a0", 0, 8 * GIB));
+    world.core.tick();
+    assertThat(world.woken).isEmpty();
+    world.report("a", new Gpu("a0", 0, 2 * GIB));
+    world.core.tick();
+    world.report("a", new Gpu("a0", 0, GIB));
+    world.nowMs += 5_000;
+    world.core.tick();
+    assertThat(world.woken).containsExactly("a");
+  }
+
+  @Test
+  void rejectedPod_isWokenWhenTheNodesStreamReturns() {
+    nodes(FakeWorld.pod("p", 3));
+    world.report("b", new Gpu("b0", 0, 0));
+    world.core.tick();
+    assertThat(world.woken).containsExactly("b");
+  }
+
+  @Test
+  void notSynced_isSaid() {
+    var cold = new FakeWorld(Policy.LOAD);
+    cold.core.gate(() -> java.util.Optional.of("another leads"));
+    assertThat(new Filter(cold.core, new Asked()).filter(FakeWorld.pod("p", 3), BOTH))
+        .isEqualTo(new Filter.Answer.Undecided("another leads"));
+  }
+
+  private int score(String pod, String node) {
+    return prioritize.prioritize(FakeWorld.pod(pod, 3), BOTH).getOrDefault(node, -1);
+  }
+
+  private double load(String node) {
+    var gpu = world.core.evaluate(FakeWorld.pod("any", 1), node).gpus().getFirst();
+    return Math.round(gpu.smLoad() * 1_000) / 1_000.0;
+  }
+
+  private Filter.Answer.Nodes nodes(dev.tranche.extender.ledger.PodFacts pod) {
+    return (Filter.Answer.Nodes) filter.filter(pod, BOTH);
+  }
+}
