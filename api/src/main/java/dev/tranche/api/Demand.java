@@ -1,0 +1,145 @@
+package dev.tranche.api;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What a pod asks of one node's GPUs: for each container that asks, its share on each of the GPUs
+ * that it is to get, in replicas. Evaluated as the kubelet does: ordinary init containers run one
+ * after the other and hand their replicas on, sidecars and app containers hold theirs together.
+ *
+ * @param resource the extended resource, {@code nvidia.com/gpu}
+ * @param replicasPerGpu R that the shares were cut with
+ * @param containers those that ask, in the order of the kubelet's admission: init containers and
+ *     sidecars as the spec lists them, then app containers
+ */
+public record Demand(String resource, int replicasPerGpu, List<Container> containers) {
+  public Demand {
+    containers = List.copyOf(containers);
+  }
+
+  public enum Kind {
+    /** Ends before the next one starts. */
+    INIT,
+    /** An init container with {@code restartPolicy: Always}. */
+    SIDECAR,
+    APP
+  }
+
+  /** One container's request as its spec states it: {@code limits[resource]}. */
+  public record Request(String container, Kind kind, int replicas) {}
+
+  /**
+   * @param shares replicas per GPU, largest first; each of a container's shares is on a GPU of its
+   *     own
+   * @param splittable asked for as plain {@code nvidia.com/gpu: N}: where no GPU has room for the
+   *     share whole, it may lie on several
+   */
+  public record Container(String name, Kind kind, List<Integer> shares, boolean splittable) {
+    public Container {
+      shares = List.copyOf(shares);
+    }
+
+    public int replicas() {
+      return shares.stream().mapToInt(Integer::intValue).sum();
+    }
+  }
+
+  /**
+   * Cuts a pod's requests into shares. The annotations are the pod's own; the webhook has made sure
+   * that they and the requests agree.
+   *
+   * @param requests in the order of admission; those of 0 replicas are left out
+   * @param replicasPerGpu R, at least 1
+   */
+  public static Demand of(
+      String resource,
+      int replicasPerGpu,
+      List<Request> requests,
+      Map<String, String> annotations) {
+    var containers = new ArrayList<Container>();
+    for (Request request : requests) {
+      if (request.replicas() > 0) {
+        boolean annotated = annotated(request.container(), requests, annotations);
+        List<Integer> shares =
+            annotated
+                ? shares(request.replicas(), count(annotations), replicasPerGpu)
+                : chunks(request.replicas(), replicasPerGpu);
+        containers.add(new Container(request.container(), request.kind(), shares, !annotated));
+      }
+    }
+    return new Demand(resource, replicasPerGpu, containers);
+  }
+
+  /**
+   * The container that an unnamed fraction speaks of: the one named, else the first app container.
+   */
+  public static Optional<String> fractionTarget(
+      List<Request> requests, Map<String, String> annotations) {
+    String named = annotations.get(Names.GPU_CONTAINER);
+    if (named != null) {
+      return Optional.of(named);
+    }
+    return requests.stream().filter(r -> r.kind() == Kind.APP).map(Request::container).findFirst();
+  }
+
+  private static boolean annotated(
+      String container, List<Request> requests, Map<String, String> annotations) {
+    if (annotations.containsKey(Names.GPU_FRACTION_OF + container)) {
+      return true;
+    }
+    boolean unnamed =
+        annotations.containsKey(Names.GPU_FRACTION) || annotations.containsKey(Names.GPU_MEMORY);
+    return unnamed && fractionTarget(requests, annotations).filter(container::equals).isPresent();
+  }
+
+  private static int count(Map<String, String> annotations) {
+    String count = annotations.get(Names.GPU_COUNT);
+    return count != null && count.matches("[1-9]\\d{0,3}") ? Integer.parseInt(count) : 1;
+  }
+
+  private static List<Integer> shares(int replicas, int count, int replicasPerGpu) {
+    boolean even = replicas % count == 0 && replicas / count <= replicasPerGpu;
+    return even ? Collections.nCopies(count, replicas / count) : chunks(replicas, replicasPerGpu);
+  }
+
+  private static List<Integer> chunks(int replicas, int replicasPerGpu) {
+    var chunks =
+        new ArrayList<Integer>(Collections.nCopies(replicas / replicasPerGpu, replicasPerGpu));
+    if (replicas % replicasPerGpu > 0) {
+      chunks.add(replicas % replicasPerGpu);
+    }
+    return chunks;
+  }
+
+  public boolean isEmpty() {
+    return containers.isEmpty();
+  }
+
+  /**
+   * Whether all containers must lie on one GPU: app containers take over ordinary init containers'
+   * replicas without the plugin being asked (kubelet, devicemanager/manager.go), so a second GPU
+   * could not be steered.
+   */
+  public boolean onOneGpu() {
+    return containers.stream().anyMatch(c -> c.kind() == Kind.INIT);
+  }
+
+  /** The most replicas that are held at one moment, counted as kube-scheduler and kubelet do. */
+  public int peakReplicas() {
+    int sidecars = 0;
+    int peak = 0;
+    int apps = 0;
+    for (Container container : containers) {
+      switch (container.kind()) {
+        case INIT -> peak = Math.max(peak, sidecars + container.replicas());
+        case SIDECAR -> sidecars += container.replicas();
+        case APP -> apps += container.replicas();
+      }
+    }
+    return Math.max(peak, sidecars + apps);
+  }
+}

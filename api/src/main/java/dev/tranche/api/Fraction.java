@@ -1,0 +1,125 @@
+package dev.tranche.api;
+
+import java.math.BigInteger;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * A share of GPUs, exact: more than 0 and at most 1, or a whole number of GPUs. No floating point
+ * takes part, so 0.1 + 0.2 and 0.3 of ten replicas are three.
+ *
+ * @param numerator of the reduced fraction, at least 1
+ * @param denominator of the reduced fraction, at least 1
+ */
+public record Fraction(long numerator, long denominator) {
+  /** More GPUs than any node has. */
+  public static final int WHOLE_MAX = 1024;
+
+  private static final int TEXT_CHARS_MAX = 32;
+  private static final Pattern DECIMAL = Pattern.compile("(\\d{0,6})(?:\\.(\\d{1,9}))?(%?)");
+  private static final Pattern RATIO = Pattern.compile("(\\d{1,9})\\s*/\\s*(\\d{1,9})");
+  private static final String ALLOWED =
+      "allowed are a share of one GPU above 0 and up to 1 (\"0.3\", \"1/3\", \"30%\") or a whole"
+          + " number of GPUs up to "
+          + WHOLE_MAX
+          + " (\"2\")";
+
+  public Fraction {
+    if (numerator < 1 || denominator < 1) {
+      throw new IllegalArgumentException(numerator + "/" + denominator + " is not above 0");
+    }
+    long divisor = BigInteger.valueOf(numerator).gcd(BigInteger.valueOf(denominator)).longValue();
+    numerator /= divisor;
+    denominator /= divisor;
+    if (numerator > denominator && denominator != 1) {
+      throw new IllegalArgumentException(
+          numerator + "/" + denominator + " is above 1 and not whole");
+    }
+    if (numerator > WHOLE_MAX && denominator == 1) {
+      throw new IllegalArgumentException(numerator + " GPUs are more than " + WHOLE_MAX);
+    }
+  }
+
+  /** What became of a text. */
+  public sealed interface Parsed {
+    record Valid(Fraction fraction) implements Parsed {}
+
+    /**
+     * @param reason a sentence that names the text, what is wrong and what is allowed
+     */
+    record Malformed(String reason) implements Parsed {}
+  }
+
+  /** Reads a decimal, a ratio or a percentage. */
+  public static Parsed parse(String text) {
+    String shown = text.length() <= TEXT_CHARS_MAX ? text : text.substring(0, TEXT_CHARS_MAX) + "…";
+    String trimmed = text.strip();
+    if (trimmed.length() > TEXT_CHARS_MAX || trimmed.isEmpty()) {
+      return malformed(shown, "is not a number");
+    }
+    Matcher ratio = RATIO.matcher(trimmed);
+    if (ratio.matches()) {
+      return of(shown, Long.parseLong(ratio.group(1)), Long.parseLong(ratio.group(2)));
+    }
+    Matcher decimal = DECIMAL.matcher(trimmed);
+    String fraction = decimal.matches() ? decimal.group(2) : null;
+    if (!decimal.matches() || (decimal.group(1).isEmpty() && fraction == null)) {
+      return malformed(shown, trimmed.startsWith("-") ? "is not above 0" : "is not a number");
+    }
+    long scale = 1;
+    long digits = decimal.group(1).isEmpty() ? 0 : Long.parseLong(decimal.group(1));
+    if (fraction != null) {
+      for (int i = 0; i < fraction.length(); i++) {
+        scale *= 10;
+      }
+      digits = digits * scale + Long.parseLong(fraction);
+    }
+    return of(shown, digits, decimal.group(3).isEmpty() ? scale : scale * 100);
+  }
+
+  private static Parsed of(String shown, long numerator, long denominator) {
+    if (denominator == 0) {
+      return malformed(shown, "divides by 0");
+    }
+    if (numerator == 0) {
+      return malformed(shown, "is not above 0");
+    }
+    boolean whole = numerator % denominator == 0;
+    if (numerator > denominator && !whole) {
+      return malformed(shown, "is above 1 and not a whole number");
+    }
+    if (whole && numerator / denominator > WHOLE_MAX) {
+      return malformed(shown, "is more GPUs than any node has");
+    }
+    return new Parsed.Valid(new Fraction(numerator, denominator));
+  }
+
+  private static Parsed malformed(String shown, String wrong) {
+    return new Parsed.Malformed("\"" + shown + "\" " + wrong + "; " + ALLOWED);
+  }
+
+  /** A whole number of GPUs, one included. */
+  public boolean whole() {
+    return denominator == 1;
+  }
+
+  /**
+   * Replicas that hold this share: ⌈f·R⌉.
+   *
+   * @param replicasPerGpu R, at least 1
+   */
+  public int replicas(int replicasPerGpu) {
+    return Math.toIntExact(
+        Math.ceilDiv(Math.multiplyExact(numerator, replicasPerGpu), denominator));
+  }
+
+  /** Whether that many replicas are this share and no more. */
+  public boolean exactIn(int replicasPerGpu) {
+    return Math.multiplyExact(numerator, replicasPerGpu) % denominator == 0;
+  }
+
+  @Override
+  public String toString() {
+    return whole() ? Long.toString(numerator) : numerator + "/" + denominator;
+  }
+}

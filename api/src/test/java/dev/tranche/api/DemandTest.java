@@ -1,0 +1,90 @@
+package dev.tranche.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Demand.Kind;
+import dev.tranche.api.Demand.Request;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class DemandTest {
+  @Test
+  void plainRequest_upToR_isOneShareThatMayBeSplit() {
+    Demand demand = demand(Map.of(), app("main", 3));
+    assertThat(demand.containers().getFirst().shares()).containsExactly(3);
+    assertThat(demand.containers().getFirst().splittable()).isTrue();
+  }
+
+  @Test
+  void plainRequest_aboveR_takesWholeGpusFirst() {
+    assertThat(demand(Map.of(), app("main", 15)).containers().getFirst().shares())
+        .containsExactly(10, 5);
+  }
+
+  @Test
+  void fraction_isOneShareThatStaysWhole() {
+    Demand demand = demand(Map.of(Names.GPU_FRACTION, "0.3"), app("main", 3));
+    assertThat(demand.containers().getFirst().shares()).containsExactly(3);
+    assertThat(demand.containers().getFirst().splittable()).isFalse();
+  }
+
+  @Test
+  void count_isThatShareOnEachGpu() {
+    var annotations = Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_COUNT, "2");
+    assertThat(demand(annotations, app("main", 10)).containers().getFirst().shares())
+        .containsExactly(5, 5);
+  }
+
+  @Test
+  void wholeGpus_areFullShares() {
+    assertThat(
+            demand(Map.of(Names.GPU_FRACTION, "2"), app("main", 20))
+                .containers()
+                .getFirst()
+                .shares())
+        .containsExactly(10, 10);
+  }
+
+  @Test
+  void namedContainers_haveSharesOfTheirOwn() {
+    var annotations = Map.of("tranche.dev/gpu-fraction.b", "0.2", Names.GPU_FRACTION, "0.3");
+    Demand demand = demand(annotations, app("a", 3), app("b", 2), app("c", 1));
+    assertThat(demand.containers())
+        .extracting(Demand.Container::splittable)
+        .containsExactly(false, false, true);
+  }
+
+  @Test
+  void containersWithoutRequest_areLeftOut() {
+    assertThat(demand(Map.of(), app("main", 0)).isEmpty()).isTrue();
+  }
+
+  @Test
+  void peak_isTheLargerOfInitAndApp_withSidecarsBesideBoth() {
+    Demand demand =
+        demand(
+            Map.of(),
+            new Request("warm", Kind.INIT, 6),
+            new Request("proxy", Kind.SIDECAR, 2),
+            new Request("late", Kind.INIT, 4),
+            app("main", 3));
+    assertThat(demand.peakReplicas()).isEqualTo(6);
+    assertThat(demand.onOneGpu()).isTrue();
+  }
+
+  @Test
+  void peak_withoutInit_isTheSum() {
+    Demand demand = demand(Map.of(), new Request("proxy", Kind.SIDECAR, 2), app("main", 3));
+    assertThat(demand.peakReplicas()).isEqualTo(5);
+    assertThat(demand.onOneGpu()).isFalse();
+  }
+
+  private static Demand demand(Map<String, String> annotations, Request... requests) {
+    return Demand.of(Names.RESOURCE, 10, List.of(requests), annotations);
+  }
+
+  private static Request app(String name, int replicas) {
+    return new Request(name, Kind.APP, replicas);
+  }
+}

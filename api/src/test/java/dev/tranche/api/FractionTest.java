@@ -1,0 +1,94 @@
+package dev.tranche.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.api.Fraction.Parsed.Malformed;
+import dev.tranche.api.Fraction.Parsed.Valid;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class FractionTest {
+  @ParameterizedTest
+  @CsvSource({
+    "0.3, 10, 3",
+    "0.30, 10, 3",
+    "30%, 10, 3",
+    "3/10, 10, 3",
+    ".5, 10, 5",
+    "1/3, 10, 4",
+    "0.05, 10, 1",
+    "12.5%, 8, 1",
+    "1, 10, 10",
+    "1.0, 10, 10",
+    "100%, 10, 10",
+    "2, 10, 20",
+    "0.000000001, 100, 1",
+  })
+  void replicas_areTheShareRoundedUp(String text, int replicasPerGpu, int replicas) {
+    assertThat(valid(text).replicas(replicasPerGpu)).isEqualTo(replicas);
+  }
+
+  @Test
+  void replicas_ofEveryTenth_areExact() {
+    for (int tenths = 1; tenths <= 10; tenths++) {
+      Fraction fraction = valid(tenths == 10 ? "1" : "0." + tenths);
+      assertThat(fraction.replicas(10)).isEqualTo(tenths);
+      assertThat(fraction.exactIn(10)).isTrue();
+    }
+  }
+
+  @Test
+  void exactIn_isFalse_whereTheShareIsRoundedUp() {
+    assertThat(valid("1/3").exactIn(10)).isFalse();
+    assertThat(valid("1/3").exactIn(9)).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        " ",
+        ".",
+        "%",
+        "0",
+        "0.0",
+        "0%",
+        "-1",
+        "-0.5",
+        "1.5",
+        "150%",
+        "3/2",
+        "1/0",
+        "0/3",
+        "NaN",
+        "1e-1",
+        "0,3",
+        "half",
+        "2000",
+        "0.3 GPU",
+        "+0.3",
+        "0x1",
+        "٣",
+        "0.1234567891",
+        "11111111111111111111111111111111111111111"
+      })
+  void parse_refuses_withTheTextAndWhatIsAllowed(String text) {
+    assertThat(Fraction.parse(text)).isInstanceOf(Malformed.class);
+    String reason = ((Malformed) Fraction.parse(text)).reason();
+    assertThat(reason).contains("\"0.3\"").contains("1/3").contains("30%");
+    assertThat(reason).hasSizeLessThan(250);
+  }
+
+  @Test
+  void constructor_refusesWhatParseRefuses() {
+    assertThatThrownBy(() -> new Fraction(3, 2)).hasMessageContaining("above 1");
+    assertThatThrownBy(() -> new Fraction(0, 2)).hasMessageContaining("not above 0");
+  }
+
+  private static Fraction valid(String text) {
+    return ((Valid) Fraction.parse(text)).fraction();
+  }
+}

@@ -1,0 +1,22 @@
+{{/* What a kube-scheduler must be told of the extender, each line with its reason. */}}
+{{- define "tranche.schedulerExtender" -}}
+# Every node with room is seen: the search would stop early, before extenders run, and a pod could wait beside a GPU that has room.
+percentageOfNodesToScore: 100
+extenders:
+  - urlPrefix: {{ .url }}
+    filterVerb: filter
+    prioritizeVerb: prioritize
+    bindVerb: bind
+    weight: 1
+    # Node names only; with whole Node objects the scheduler would score empty ones.
+    nodeCacheCapable: true
+    # With true a failing extender would let the default binder bind without an assignment.
+    ignorable: false
+    httpTimeout: 10s
+    # Only pods that ask for these come to us; without the list every pod of the cluster would depend on us.
+    managedResources:
+      {{- range $resource := include "tranche.resources" .root | fromJsonArray }}
+      - name: {{ $resource }}
+        ignoredByScheduler: false
+      {{- end }}
+{{- end -}}

@@ -1,0 +1,73 @@
+package dev.tranche.e2e.chart;
+
+import com.marcnuri.helm.Helm;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * One file of {@code deploy/}: the chart with some values, as Helm renders it.
+ *
+ * @param file name in {@code deploy/}
+ * @param purpose one line at the file's head
+ * @param values by Helm's {@code --set} paths
+ */
+public record Rendering(String file, String purpose, Map<String, Object> values) {
+  private static final String NAMESPACE = "tranche";
+
+  /** The kube-scheduler image in plain YAML; Helm takes the cluster's own version. */
+  private static final String KUBERNETES_VERSION = "v1.34.4";
+
+  public static final Iterable<Rendering> ALL =
+      List.of(
+          new Rendering(
+              "tranche.yaml",
+              "All of Tranche, ten replicas per GPU, its own kube-scheduler beside the extender.",
+              Map.of()),
+          new Rendering(
+              "tranche-existing-scheduler.yaml",
+              "All of Tranche, ten replicas per GPU, for a kube-scheduler that you configure: see"
+                  + " scheduler-existing.yaml.",
+              Map.of("extender.mode", "service")),
+          new Rendering(
+              "node-plugin-only.yaml",
+              "The node plugin alone, whole GPUs: in the place of NVIDIA's device plugin.",
+              Map.of("webhook.enabled", false, "extender.enabled", false, "replicas", 1)));
+
+  /** The file's whole text. */
+  public String render(Path chart) {
+    var template =
+        new Helm(chart)
+            .template()
+            .withName("tranche")
+            .withNamespace(NAMESPACE)
+            .withKubeVersion(KUBERNETES_VERSION);
+    values.forEach(template::set);
+    return "# %s\n# Rendered from charts/tranche; ./check compares, and `./check --render` writes it anew.\n"
+            .formatted(purpose)
+        + "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: "
+        + NAMESPACE
+        + "\n"
+        + template.call().strip()
+        + "\n";
+  }
+
+  public String committed(Path deploy) {
+    try {
+      Path path = deploy.resolve(file);
+      return Files.exists(path) ? Files.readString(path) : "";
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Writes every file: {@code Rendering <chart> <deploy>}. */
+  public static void main(String[] args) throws IOException {
+    for (Rendering rendering : ALL) {
+      Files.writeString(Path.of(args[1], rendering.file()), rendering.render(Path.of(args[0])));
+    }
+  }
+}

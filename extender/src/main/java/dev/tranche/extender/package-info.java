@@ -1,0 +1,5 @@
+/** See the module's description. */
+@NullMarked
+package dev.tranche.extender;
+
+import org.jspecify.annotations.NullMarked;
