@@ -8,6 +8,7 @@
 #   base        tar of the base image for our own images, which the Docker engine then has, too
 #   kubectl     a kubectl program for this machine
 set -euo pipefail
+shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export KUBERNETES_VERSION=${KUBERNETES_VERSION:-v1.34.4}
 # shellcheck source=SCRIPTDIR/../../.build/cache.sh
@@ -18,7 +19,11 @@ kube() {
   cached "kube-$KUBERNETES_VERSION" "$steps/kube.sh" "$steps/go-module.sh" "$here/kube" "$here/etcd" "$here/scheduler"
 }
 
-rootfs() { echo "$(cached rootfs "$steps/rootfs.sh")/rootfs"; }
+rootfs() {
+  local folder
+  folder=$(cached rootfs "$steps/rootfs.sh")
+  echo "$folder/rootfs"
+}
 
 node() {
   local KUBE COREDNS PAUSE ROOTFS image
@@ -37,17 +42,19 @@ node() {
 }
 
 scheduler() {
-  local KUBE
+  local KUBE folder
   KUBE=$(kube)
   export KUBE
-  echo "$(cached "scheduler-$KUBERNETES_VERSION" "$steps/scheduler.sh" "$KUBE")/image.tar"
+  folder=$(cached "scheduler-$KUBERNETES_VERSION" "$steps/scheduler.sh" "$(basename "$KUBE")")
+  echo "$folder/image.tar"
 }
 
 from_rootfs() {
-  local ROOTFS
+  local ROOTFS folder
   ROOTFS=$(rootfs)
   export ROOTFS
-  echo "$(cached "$1" "$steps/$1.sh" "$steps/rootfs.sh")/image.tar"
+  folder=$(cached "$1" "$steps/$1.sh" "$steps/rootfs.sh")
+  echo "$folder/image.tar"
 }
 
 busybox() { from_rootfs busybox; }

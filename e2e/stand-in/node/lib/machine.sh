@@ -23,7 +23,7 @@ unmask() {
   local target
   while read -r _ target _; do
     case $target in
-      /sys/fs/cgroup*) mount -o remount,rw "$target" || true ;;
+      /sys/fs/cgroup*) mount -o remount,bind,rw "$target" || true ;;
       /proc/?* | /sys/?*) umount "$target" || true ;;
     esac
   done < <(tac /proc/mounts)
