@@ -5,7 +5,7 @@
 #   node        the stand-in's image in the Docker engine
 #   scheduler   tar of registry.k8s.io/kube-scheduler:$KUBERNETES_VERSION
 #   busybox     tar of tranche-e2e/busybox:1
-#   base        tar of the base image for our own images, which the Docker engine then has, too
+#   base        base image of our own images, which the Docker engine then has
 #   kubectl     a kubectl program for this machine
 set -euo pipefail
 shopt -s inherit_errexit
@@ -14,6 +14,7 @@ export KUBERNETES_VERSION=${KUBERNETES_VERSION:-v1.34.4}
 # shellcheck source=SCRIPTDIR/../../.build/cache.sh
 . "$here/../../.build/cache.sh"
 steps=$here/build
+registry=$here/../../.build/registry.sh
 
 kube() {
   cached "kube-$KUBERNETES_VERSION" "$steps/kube.sh" "$steps/go-module.sh" "$here/kube" "$here/etcd" "$here/scheduler"
@@ -57,13 +58,24 @@ from_rootfs() {
   echo "$folder/image.tar"
 }
 
-busybox() { from_rootfs busybox; }
+# Where a registry answers, its image does and nothing has to be built.
+busybox() {
+  local tar=$cache/busybox-pulled.tar
+  if "$registry" busybox:1.37; then
+    [ -f "$tar" ] || { docker tag busybox:1.37 tranche-e2e/busybox:1 && docker save -o "$tar" tranche-e2e/busybox:1; }
+    echo "$tar"
+  else
+    from_rootfs busybox
+  fi
+}
 
 base() {
-  local tar
-  tar=$(from_rootfs base)
-  docker image inspect gcr.io/distroless/java-base-debian12:latest >/dev/null 2>&1 || docker load -qi "$tar" >&2
-  echo "$tar"
+  local image=debian:bookworm-slim tar
+  if ! "$registry" $image; then
+    tar=$(from_rootfs base)
+    docker image inspect $image >/dev/null 2>&1 || docker load -qi "$tar" >&2
+  fi
+  echo $image
 }
 
 kubectl() {

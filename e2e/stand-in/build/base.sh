@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # base.sh FOLDER: FOLDER/image.tar, an image of what a Java runtime links to, under the name of the
-# public image that holds the same (and more).
+# public image that holds the same files and more (a shell among them: our own images need none).
 set -euo pipefail
 out=$1
 rootfs=${ROOTFS:?}
-image=gcr.io/distroless/java-base-debian12:latest
+image=debian:bookworm-slim
 packages=(base-files netbase tzdata ca-certificates libc6 libgcc-s1 libstdc++6 zlib1g)
 
 files() {

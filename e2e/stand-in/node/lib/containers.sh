@@ -18,9 +18,12 @@ choose_snapshotter() {
   rm -rf "$try"
 }
 
+chosen_snapshotter() { cat "$containerd_root/snapshotter"; }
+
 run_containerd() {
   mkdir -p /etc/containerd "$containerd_root"
   snapshotter=$(choose_snapshotter)
+  echo "$snapshotter" >"$containerd_root/snapshotter"
   containerd_config >/etc/containerd/config.toml
   supervise containerd containerd
 }
