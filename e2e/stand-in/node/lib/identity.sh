@@ -25,8 +25,9 @@ issue() {
   extensions="keyUsage=critical,digitalSignature
 extendedKeyUsage=clientAuth,serverAuth"
   [ -z "$names" ] || extensions+=$'\n'"subjectAltName=$names"
-  openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes \
-    -keyout "$tls/$name.key" -subj "$subject" 2>/dev/null |
+  # In the form "EC PRIVATE KEY", as K3s's own: some clients read that form only.
+  openssl ecparam -name prime256v1 -genkey -noout -out "$tls/$name.key"
+  openssl req -new -key "$tls/$name.key" -subj "$subject" |
     openssl x509 -req -CA "$tls/ca.crt" -CAkey "$tls/ca.key" -set_serial "0x$(openssl rand -hex 16)" \
       -days 365 -extfile <(echo "$extensions") -out "$tls/$name.crt" 2>/dev/null
 }

@@ -16,9 +16,11 @@ import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.k3s.K3sContainer;
 import org.testcontainers.lifecycle.Startables;
@@ -49,9 +51,9 @@ public final class Cluster implements AutoCloseable {
         .forEach(node -> nodes.put(node.name(), containers.agent(node, first)));
     try {
       Startables.deepStart(nodes.values()).join();
-      client =
-          new KubernetesClientBuilder().withConfig(Config.fromKubeconfig(kubeconfigYaml())).build();
+      client = connect(kubeconfigYaml());
       await("all nodes to be Ready", READY, this::allReady);
+      await("pods to be admitted", READY, this::hasDefaultServiceAccount);
       createRuntimeClass();
     } catch (RuntimeException e) {
       throw failedStart(e);
@@ -141,6 +143,13 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
+  /** As kubectl does, the client takes the namespace {@code default} where none is named. */
+  private static KubernetesClient connect(String kubeconfigYaml) {
+    var config = Config.fromKubeconfig(kubeconfigYaml);
+    config.setNamespace("default");
+    return new KubernetesClientBuilder().withConfig(config).build();
+  }
+
   private GenericContainer<?> container(String node) {
     var container = nodes.get(node);
     if (container == null) {
@@ -150,7 +159,7 @@ public final class Cluster implements AutoCloseable {
     return container;
   }
 
-  private static Output exec(GenericContainer<?> container, String... command) {
+  static Output exec(GenericContainer<?> container, String... command) {
     try {
       var result = container.execInContainer(command);
       return new Output(result.getExitCode(), result.getStdout(), result.getStderr());
@@ -183,6 +192,11 @@ public final class Cluster implements AutoCloseable {
     return known.size() == nodes.size() && known.stream().allMatch(Readiness::isNodeReady);
   }
 
+  /** The controllers create it a moment after the namespace; before that pods are refused. */
+  private boolean hasDefaultServiceAccount() {
+    return client.serviceAccounts().inNamespace("default").withName("default").get() != null;
+  }
+
   private boolean kubeletAnswers(String node) {
     return "ok".equals(client.raw("/api/v1/nodes/" + node + "/proxy/healthz"));
   }
@@ -207,12 +221,16 @@ public final class Cluster implements AutoCloseable {
       if (System.nanoTime() > deadline) {
         throw new ClusterException("waited %s for %s".formatted(limit, what));
       }
-      try {
-        Thread.sleep(100);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new ClusterException("interrupted while waiting for " + what, e);
-      }
+      pause();
+    }
+  }
+
+  static void pause() {
+    try {
+      Thread.sleep(100);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new ClusterException("interrupted while waiting for the cluster", e);
     }
   }
 
@@ -226,22 +244,23 @@ public final class Cluster implements AutoCloseable {
   }
 
   private ClusterException failedStart(RuntimeException cause) {
-    var logs =
+    var reasons =
+        Stream.<Throwable>iterate(cause, Objects::nonNull, Throwable::getCause)
+            .map(Throwable::getMessage)
+            .filter(Objects::nonNull)
+            .distinct()
+            .collect(Collectors.joining("\n"));
+    var words =
         nodes.entrySet().stream()
             .map(node -> "=== node " + node.getKey() + "\n" + lastWords(node.getValue()))
             .collect(Collectors.joining("\n"));
     remove(plan.name);
-    return new ClusterException("the cluster did not start: " + cause + "\n" + logs, cause);
+    return new ClusterException("the cluster did not start: " + reasons + "\n" + words, cause);
   }
 
   private String lastWords(GenericContainer<?> container) {
     try {
-      if (container.getContainerId() == null) {
-        return "(not created)";
-      }
-      var own = container.getLogs().lines().toList();
-      var last = String.join("\n", own.subList(Math.max(0, own.size() - 12), own.size()));
-      return last + "\n" + exec(container, "sh", "-c", distribution.tailLogs()).out();
+      return ServerReady.words(container, distribution);
     } catch (RuntimeException e) {
       return "(no logs: " + e.getMessage() + ")";
     }

@@ -47,7 +47,8 @@ final class Containers {
     command.add("--tls-san=" + server.getHost());
     command.add("--tls-san=" + node.name());
     command.addAll(plan.serverArgs());
-    server.withCommand(command.toArray(String[]::new)).withStartupTimeout(STARTUP);
+    server.withCommand(command.toArray(String[]::new));
+    server.waitingFor(new ServerReady(server, distribution, STARTUP));
     plan.nodePorts().forEach(server::addExposedPort);
     common(server, node);
     return server;
