@@ -42,13 +42,11 @@ prepare_cluster() {
   prepare_jars
   CC=$("$root/.build/gcc.sh")
   export CC
-  local parts image fake
-  parts=$("$root/e2e/stand-in/build.sh")
+  local image fake
   image_tag=tranche/tranche:$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release")
   image=$(cached image make_image "$image_tag")
   fake=$(cached fakenvml make_fake_nvml "$root/e2e/fakenvml")
   {
-    echo "$parts"
     echo "image.tag=$image_tag"
     echo "image.tar=$image/image.tar"
     echo "fakenvml=$fake/libnvidia-ml.so.1"
