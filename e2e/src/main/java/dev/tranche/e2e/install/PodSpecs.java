@@ -66,9 +66,6 @@ public final class PodSpecs {
 
   /** Bound to be scheduled on one node only. */
   public static Pod on(String node, PodBuilder pod) {
-    return pod.editSpec()
-        .addToNodeSelector("kubernetes.io/hostname", node)
-        .endSpec()
-        .build();
+    return pod.editSpec().addToNodeSelector("kubernetes.io/hostname", node).endSpec().build();
   }
 }
