@@ -35,6 +35,7 @@ run_apiserver() {
   issue kube-apiserver /CN=kube-apiserver "$(alternative_names localhost 127.0.0.1 10.43.0.1 "$node_ip" \
     "$(hostname)" "$node_name" kubernetes kubernetes.default $services $services.cluster.local "${tls_sans[@]}")"
   issue kubelet-client "/O=system:masters/CN=kube-apiserver-kubelet-client"
+  issue front-proxy /CN=front-proxy
   [ -s "$tls/service-account.key" ] || openssl genpkey -algorithm RSA -out "$tls/service-account.key" 2>/dev/null
   supervise kube-apiserver kube-apiserver \
     --etcd-servers=http://127.0.0.1:2379 --advertise-address="$node_ip" --secure-port=6443 \
@@ -42,6 +43,10 @@ run_apiserver() {
     --client-ca-file="$tls/ca.crt" --kubelet-certificate-authority="$tls/ca.crt" \
     --kubelet-client-certificate="$tls/kubelet-client.crt" --kubelet-client-key="$tls/kubelet-client.key" \
     --kubelet-preferred-address-types=InternalIP,Hostname \
+    --requestheader-client-ca-file="$tls/ca.crt" --requestheader-allowed-names=front-proxy \
+    --requestheader-username-headers=X-Remote-User --requestheader-group-headers=X-Remote-Group \
+    --requestheader-extra-headers-prefix=X-Remote-Extra- \
+    --proxy-client-cert-file="$tls/front-proxy.crt" --proxy-client-key-file="$tls/front-proxy.key" \
     --service-account-issuer=https://$services.cluster.local \
     --service-account-key-file="$tls/service-account.key" \
     --service-account-signing-key-file="$tls/service-account.key" \
@@ -50,12 +55,13 @@ run_apiserver() {
 }
 
 run_controllers() {
+  # With the default rate of requests its many controllers take five seconds to start.
   identify controller-manager /CN=system:kube-controller-manager "$server_url"
   identify scheduler /CN=system:kube-scheduler "$server_url"
   run_as kube-controller-manager "$tls/controller-manager.yaml" \
     --service-account-private-key-file="$tls/service-account.key" --root-ca-file="$tls/ca.crt" \
     --cluster-signing-cert-file="$tls/ca.crt" --cluster-signing-key-file="$tls/ca.key" \
-    --use-service-account-credentials=true "${controller_args[@]}"
+    --use-service-account-credentials=true --kube-api-qps=500 --kube-api-burst=500 "${controller_args[@]}"
   run_as kube-scheduler "$tls/scheduler.yaml" "${scheduler_args[@]}"
 }
 

@@ -125,7 +125,9 @@ public final class Cluster implements AutoCloseable {
 
   /** Puts the images of a tar, as {@code docker save} writes it, on all nodes. */
   public void loadImages(Path tar) {
-    nodes.keySet().parallelStream().forEach(node -> importTar(node, tar));
+    var shared = Engine.share(tar.toAbsolutePath());
+    nodes.keySet().parallelStream()
+        .forEach(node -> importTar(node, Containers.SHARED + "/" + shared.getFileName()));
   }
 
   /** What the runtime {@code nvidia} would have given to each container that a node has started. */
@@ -171,12 +173,9 @@ public final class Cluster implements AutoCloseable {
     }
   }
 
-  private void importTar(String node, Path tar) {
-    var onTheNode = "/var/lib/rancher/k3s/" + UUID.randomUUID() + ".tar";
-    copyTo(node, tar, onTheNode);
+  private void importTar(String node, String onTheNode) {
     exec(node, "k3s", "ctr", "-n", "k8s.io", "images", "import", onTheNode)
-        .orFail("importing %s on %s".formatted(tar, node));
-    exec(node, "rm", onTheNode).orFail("removing " + onTheNode);
+        .orFail("importing %s on %s".formatted(onTheNode, node));
   }
 
   private static Injection injection(String json) {

@@ -17,6 +17,7 @@ import org.testcontainers.utility.DockerImageName;
 final class Containers {
   private static final String TOOLKIT = "/usr/local/nvidia/toolkit";
   private static final String IMAGES = "/var/lib/rancher/k3s/agent/images/";
+  static final String SHARED = "/opt/tranche-e2e/images";
   private static final Duration STARTUP = Duration.ofMinutes(3);
 
   private final Cluster.Builder plan;
@@ -80,6 +81,7 @@ final class Containers {
         .withReuse(plan.kept())
         .withCreateContainerCmdModifier(command -> shape(command, node));
     plan.labels().forEach(container::withLabel);
+    bind(container, Map.entry(SHARED, Engine.IMAGES));
     mounts(node).forEach(mount -> bind(container, mount));
   }
 

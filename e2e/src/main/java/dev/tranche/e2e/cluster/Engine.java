@@ -18,7 +18,8 @@ final class Engine {
   /** On everything that belongs to a cluster, with the cluster's name. */
   static final String LABEL = "dev.tranche.e2e.cluster";
 
-  private static final Path IMAGES = Scripts.root().resolve("target/cluster/images");
+  /** Every node sees this folder, so that images reach it without being copied. */
+  static final Path IMAGES = Scripts.root().resolve("target/cluster/images");
 
   private Engine() {}
 
@@ -38,7 +39,30 @@ final class Engine {
     return process.info().command().orElse("").endsWith("/dockerd");
   }
 
+  /** The tar, or its copy, in the folder that every node sees. */
+  static Path share(Path tar) {
+    var shared = IMAGES.resolve(tar.getFileName() + "-" + Integer.toHexString(tar.hashCode()));
+    if (tar.startsWith(IMAGES)) {
+      return tar;
+    }
+    try {
+      Files.copy(tar, shared, StandardCopyOption.REPLACE_EXISTING);
+      return shared;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void createImagesFolder() {
+    try {
+      Files.createDirectories(IMAGES);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   static String createNetwork(String cluster) {
+    createImagesFolder();
     return docker()
         .createNetworkCmd()
         .withName("tranche-e2e-" + cluster)
@@ -76,6 +100,7 @@ final class Engine {
     if (Files.exists(tar)) {
       return tar;
     }
+    createImagesFolder();
     var save = docker().saveImagesCmd();
     images.forEach(
         image -> {
@@ -83,7 +108,6 @@ final class Engine {
           save.withImage(image.substring(0, colon), image.substring(colon + 1));
         });
     try (InputStream content = save.exec()) {
-      Files.createDirectories(IMAGES);
       var unfinished = Files.createTempFile(IMAGES, "save", ".part");
       Files.copy(content, unfinished, StandardCopyOption.REPLACE_EXISTING);
       Files.move(unfinished, tar, StandardCopyOption.ATOMIC_MOVE);
