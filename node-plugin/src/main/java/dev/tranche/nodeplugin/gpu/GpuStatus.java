@@ -17,7 +17,7 @@ public record GpuStatus(GpuInfo info, Health health, @Nullable Load load) {
       return true;
     }
     if (load == null || other.load == null) {
-      return load != other.load;
+      return (load == null) != (other.load == null);
     }
     return load.differsFrom(other.load, info.memoryTotalBytes());
   }

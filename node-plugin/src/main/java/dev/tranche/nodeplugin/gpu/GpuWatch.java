@@ -48,7 +48,7 @@ public final class GpuWatch {
   private void find(int index) {
     try {
       GpuInfo info = nvml.info(index);
-      gpus.add(new GpuStatus(info, Health.HEALTHY, null));
+      gpus.add(new GpuStatus(info, Health.good(), null));
       watch(info);
     } catch (NvmlException e) {
       if (!e.lost()) {

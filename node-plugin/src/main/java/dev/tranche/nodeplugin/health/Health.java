@@ -11,7 +11,9 @@ public sealed interface Health {
   /** The driver reported an error that running on would make worse. */
   record Faulty(String reason) implements Health {}
 
-  Health HEALTHY = new Healthy();
+  static Health good() {
+    return new Healthy();
+  }
 
   default boolean healthy() {
     return this instanceof Healthy;
@@ -28,7 +30,7 @@ public sealed interface Health {
 
   /** After a probe that NVML answered. An XID is not forgiven by it. */
   default Health answered() {
-    return this instanceof Lost ? HEALTHY : this;
+    return this instanceof Lost ? good() : this;
   }
 
   /** After a probe that found the GPU gone. */
