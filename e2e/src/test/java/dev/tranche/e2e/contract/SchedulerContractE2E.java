@@ -152,7 +152,6 @@ class SchedulerContractE2E {
             .endStatus()
             .build();
     client().resource(node).create();
-    client().resource(node).updateStatus();
   }
 
   private static Map<String, Quantity> capacity() {
