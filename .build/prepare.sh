@@ -30,6 +30,7 @@ prepare_jars() {
 
 # make_image FOLDER: our image as a tar, as the engine saves it.
 make_image() {
+  "$root/e2e/stand-in/build.sh" base >/dev/null
   "$root/deploy/image/build.sh" "$image_tag" >/dev/null
   docker save -o "$1/image.tar" "$image_tag"
 }

@@ -22,9 +22,14 @@ for part in "${parts[@]}"; do
   cp -n "$root/$part"/target/lib/*.jar "$opt/lib/"
   { cat "$root/deploy/image/$part.args"; printf -- '-jar\n/opt/tranche/lib/%s\n' "$(basename "$jar")"; } >"$opt/etc/$part.args"
 done
+# JNA's own library lies unpacked: a read-only root has no folder to unpack it into, and a temporary one may forbid programs.
+case $(uname -m) in aarch64) jna=linux-aarch64 ;; *) jna=linux-x86-64 ;; esac
+mkdir "$opt/native"
+(cd "$work" && "$JAVA_HOME/bin/jar" xf "$(find "$opt/lib" -name 'jna-5*.jar')" "com/sun/jna/$jna/libjnidispatch.so" && mv "com/sun/jna/$jna/libjnidispatch.so" "$opt/native/" && rm -r com)
+
 cp "$root/deploy/image/logging.properties" "$opt/etc/"
 cp "$root/LICENSE" "$opt/"
 
 cp "$root/deploy/image/Dockerfile" "$work/"
-docker build -q -t "$tag" ${BASE:+--build-arg "BASE=$BASE"} "$work" >/dev/null
+docker build -q -t "$tag" ${BASE:+--build-arg "BASE=$BASE"} "$work" >/dev/null 2>"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
 echo "$tag"
