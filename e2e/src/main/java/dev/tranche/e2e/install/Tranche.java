@@ -7,19 +7,17 @@ import dev.tranche.e2e.cluster.Node;
 import dev.tranche.e2e.cluster.TestImages;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
+import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /** A cluster of GPU nodes with all of Tranche on it, installed from the chart as a user does it. */
@@ -32,7 +30,6 @@ public final class Tranche implements AutoCloseable {
   private final Plan plan;
   private final Cluster cluster;
   private final Map<String, NodeGpus> gpus;
-  private final HttpClient http = HttpClient.newHttpClient();
 
   /**
    * @param folder for the nodes' drivers and sockets, of this cluster alone
@@ -179,20 +176,40 @@ public final class Tranche implements AutoCloseable {
     return cluster.nodePortUrl(METRICS_PORT);
   }
 
-  /** A page of an extender. */
-  public String get(String pathAndQuery, String accept) {
-    var request =
-        HttpRequest.newBuilder(URI.create(extenderUrl() + pathAndQuery))
-            .header("Accept", accept)
-            .build();
-    try {
-      return http.send(request, HttpResponse.BodyHandlers.ofString()).body();
-    } catch (IOException e) {
-      throw new UncheckedIOException(request.uri().toString(), e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted", e);
-    }
+  /**
+   * A page of every extender replica, by way of the API server; those that know nothing left out.
+   */
+  public List<String> ask(String pathAndQuery, String accept) {
+    return parts("extender").stream()
+        .map(pod -> page(pod, pathAndQuery, accept))
+        .flatMap(Optional::stream)
+        .toList();
+  }
+
+  /** Pods of one part: {@code webhook}, {@code extender} or {@code node-plugin}. */
+  public List<Pod> parts(String part) {
+    return client()
+        .pods()
+        .inNamespace(NAMESPACE)
+        .withLabel("app.kubernetes.io/component", part)
+        .list()
+        .getItems();
+  }
+
+  /** What Prometheus would read of a pod of ours. */
+  public String metrics(Pod pod) {
+    return page(pod, "/metrics", "*/*").orElseThrow();
+  }
+
+  private Optional<String> page(Pod pod, String pathAndQuery, String accept) {
+    var http = client().getHttpClient();
+    var url =
+        "%sapi/v1/namespaces/%s/pods/%s:9090/proxy%s"
+            .formatted(
+                client().getMasterUrl(), NAMESPACE, pod.getMetadata().getName(), pathAndQuery);
+    var request = http.newHttpRequestBuilder().uri(url).header("Accept", accept).build();
+    var response = http.sendAsync(request, String.class).join();
+    return response.isSuccessful() ? Optional.of(response.body()) : Optional.empty();
   }
 
   @Override

@@ -17,13 +17,12 @@ class FragmentationE2E extends Scenario {
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("three", "0.3")));
 
     assertThat(pendingMessage("three"))
-        .contains("no GPU has room for the whole share")
+        .contains("no GPU has room for a whole share")
         .doesNotContainPattern("gpu \\d");
     Await.until("the event with the figures", 15, () -> !figures().isEmpty());
     assertThat(figures()).contains("2 of 10 replicas free").contains("needs 3");
-    assertThat(tranche().get("/explain?pod=" + namespace + "/three", "text/plain"))
-        .contains("2 of 10 replicas free")
-        .contains("needs 3");
+    assertThat(tranche().ask("/explain?pod=" + namespace + "/three", "text/plain"))
+        .anySatisfy(page -> assertThat(page).contains("2 of 10 replicas free").contains("needs 3"));
     assertThat(get("three").getSpec().getNodeName()).isNull();
   }
 

@@ -3,8 +3,6 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.install.PodSpecs;
-import dev.tranche.e2e.install.Tranche;
-import io.fabric8.kubernetes.api.model.Pod;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -22,21 +20,7 @@ class MetricsE2E extends Scenario {
   void metrics_arePresentAndPassPrometheussOwnLinter(String part, String prefix) throws Exception {
     create(PodSpecs.fraction("one", "0.1"));
     running("one");
-    Pod pod =
-        tranche()
-            .client()
-            .pods()
-            .inNamespace(Tranche.NAMESPACE)
-            .withLabel("app.kubernetes.io/component", part)
-            .list()
-            .getItems()
-            .getFirst();
-    String metrics =
-        tranche()
-            .client()
-            .raw(
-                "/api/v1/namespaces/%s/pods/%s:9090/proxy/metrics"
-                    .formatted(Tranche.NAMESPACE, pod.getMetadata().getName()));
+    String metrics = tranche().metrics(tranche().parts(part).getFirst());
     assertThat(metrics).contains(prefix);
     assertThat(lint(metrics)).isEmpty();
   }

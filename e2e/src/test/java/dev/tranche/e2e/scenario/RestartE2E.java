@@ -6,7 +6,6 @@ import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
-import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
@@ -36,7 +35,7 @@ class RestartE2E extends Scenario {
     create(PodSpecs.on(BETA, PodSpecs.fraction("before", "0.3")));
     var held = held(running("before"));
 
-    pluginPods().stream()
+    tranche().parts("node-plugin").stream()
         .filter(pod -> BETA.equals(nodeOf(pod)))
         .forEach(pod -> tranche().client().resource(pod).withGracePeriod(1).delete());
     allocatableReturns();
@@ -89,22 +88,12 @@ class RestartE2E extends Scenario {
   }
 
   private static boolean pluginsReady() {
-    return pluginPods().stream()
+    return tranche().parts("node-plugin").stream()
         .allMatch(
             pod ->
                 pod.getMetadata().getDeletionTimestamp() == null
                     && pod.getStatus().getConditions().stream()
                         .anyMatch(
                             c -> c.getType().equals("Ready") && c.getStatus().equals("True")));
-  }
-
-  private static List<Pod> pluginPods() {
-    return tranche()
-        .client()
-        .pods()
-        .inNamespace(Tranche.NAMESPACE)
-        .withLabel("app.kubernetes.io/component", "node-plugin")
-        .list()
-        .getItems();
   }
 }
