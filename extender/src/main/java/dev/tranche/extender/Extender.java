@@ -1,0 +1,223 @@
+package dev.tranche.extender;
+
+import dev.tranche.extender.cluster.ApiWriter;
+import dev.tranche.extender.cluster.Informers;
+import dev.tranche.extender.cluster.Leadership;
+import dev.tranche.extender.cluster.TlsSecret;
+import dev.tranche.extender.cluster.TokenReviewer;
+import dev.tranche.extender.http.ExtenderReader;
+import dev.tranche.extender.http.OpsRoutes;
+import dev.tranche.extender.http.VerbRoutes;
+import dev.tranche.extender.http.VerbServer;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.GpuCollector;
+import dev.tranche.extender.stream.NodeStreams;
+import dev.tranche.extender.stream.StreamServer;
+import dev.tranche.extender.verb.Asked;
+import dev.tranche.extender.verb.Bind;
+import dev.tranche.extender.verb.Core;
+import dev.tranche.extender.verb.Filter;
+import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.verb.Prioritize;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.RequestConfigBuilder;
+import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
+import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.SocketAddress;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The process's parts and how they are joined. */
+public final class Extender implements AutoCloseable {
+  /** kube-scheduler gives a bind 10 s by our chart; the pod is read before that. */
+  private static final int API_TIMEOUT_MS = 4_000;
+
+  private static final long STOP_S = 10;
+  private static final Logger log = LoggerFactory.getLogger(Extender.class);
+
+  private final ExtenderConfig config;
+  private final Vertx vertx = Vertx.vertx();
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final GpuCollector gpus = new GpuCollector();
+  private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
+  private final NodeStreams streams;
+  private final ApiWriter api;
+  private final Core core;
+  private final VerbServer verbs;
+  private final TokenReviewer tokens;
+  private final TlsSecret certificate;
+  private final Leadership leadership;
+  private final KubernetesClient client;
+  private @Nullable Informers informers;
+  private @Nullable HttpServer ops;
+  private volatile @Nullable StreamServer stream;
+
+  /**
+   * @param client stays the caller's to close
+   */
+  public Extender(ExtenderConfig config, KubernetesClient client) {
+    this.config = config;
+    this.client = client;
+    this.streams = new NodeStreams(config.assignmentAckTimeoutMs());
+    this.api = new ApiWriter(hurried(client), metrics);
+    this.core =
+        new Core(
+            config.policy(),
+            config.loadStaleAfterMs(),
+            streams,
+            api,
+            metrics,
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
+    this.verbs = new VerbServer(address(config.verbs()), core, this::routes);
+    var account = config.serviceAccount();
+    this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
+    this.certificate = new TlsSecret(client, config.namespace(), tlsSecret(), this::certified);
+    this.leadership =
+        new Leadership(client, config.namespace(), config.name() + "-extender", config.identity());
+  }
+
+  private static KubernetesClient hurried(KubernetesClient client) {
+    var once =
+        new RequestConfigBuilder()
+            .withRequestTimeout(API_TIMEOUT_MS)
+            .withRequestRetryBackoffLimit(0)
+            .build();
+    return client.newClient(once).adapt(KubernetesClient.class);
+  }
+
+  private String tlsSecret() {
+    return config.name() + "-extender-tls";
+  }
+
+  /** Completes when the ports that need no certificate are open. */
+  public Future<Void> start() {
+    observe();
+    return vertx
+        .deployVerticle(verbs)
+        .compose(deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null))
+        .compose(listening -> serveOps())
+        .onSuccess(serving -> hearAndSee())
+        .mapEmpty();
+  }
+
+  private void observe() {
+    new JvmMemoryMetrics().bindTo(registry);
+    new ProcessorMetrics().bindTo(registry);
+    registry.getPrometheusRegistry().register(gpus);
+    metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
+    metrics.gauge(
+        "tranche.extender.waiting.pods",
+        "Rejected pods that are woken when a GPU has room.",
+        core.waiting::size);
+  }
+
+  private void hearAndSee() {
+    var watched = new Informers(client, config.resources(), core, verbs.loop());
+    informers = watched;
+    watched.start();
+    certificate.start();
+    if (config.leaderElect()) {
+      core.gate(leadership::missing);
+      leadership.start();
+    }
+  }
+
+  private VerbRoutes routes(Loop loop) {
+    var asked = new Asked();
+    var bind = new Bind(core, asked, api, loop);
+    metrics.gauge("tranche.extender.binds.in.flight", "Binds under way.", bind::inFlight);
+    return new VerbRoutes(
+        new ExtenderReader(config.resources()),
+        new Filter(core, asked),
+        new Prioritize(core),
+        bind,
+        metrics);
+  }
+
+  private Future<HttpServer> serveOps() {
+    var routes = new OpsRoutes(core, verbs.loop(), registry, gpus, this::missing);
+    return vertx
+        .createHttpServer()
+        .requestHandler(routes.router(vertx))
+        .listen(address(config.metrics()))
+        .onSuccess(server -> ops = server);
+  }
+
+  private Optional<String> missing() {
+    return stream == null
+        ? Optional.of(
+            "Secret %s/%s with our certificate is not there yet; the webhook writes it"
+                .formatted(config.namespace(), tlsSecret()))
+        : Optional.empty();
+  }
+
+  /** The first certificate opens the ports that need one; later ones renew it. */
+  private synchronized void certified(PemKeyCertOptions options) {
+    StreamServer open = stream;
+    Future<?> used =
+        open == null
+            ? openWith(options)
+            : open.renew(options)
+                .compose(done -> verbsTls() ? verbs.renew(options) : Future.succeededFuture(true));
+    used.onSuccess(done -> log.info("the certificate of Secret {} is in use", tlsSecret()))
+        .onFailure(e -> log.error("the certificate of Secret {} is unusable", tlsSecret(), e));
+  }
+
+  private boolean verbsTls() {
+    return config.verbsTls();
+  }
+
+  private Future<?> openWith(PemKeyCertOptions options) {
+    var server =
+        new StreamServer(
+            address(config.stream()), options, tokens, streams, core, verbs.loop(), metrics);
+    return vertx
+        .deployVerticle(server)
+        .compose(deployed -> verbsTls() ? verbs.listen(options) : Future.succeededFuture())
+        .onSuccess(listening -> stream = server);
+  }
+
+  private static SocketAddress address(ExtenderConfig.Address address) {
+    return SocketAddress.inetSocketAddress(address.port(), address.host());
+  }
+
+  public int verbsPort() {
+    return verbs.port();
+  }
+
+  public int metricsPort() {
+    return ops == null ? -1 : ops.actualPort();
+  }
+
+  /** -1 before there is a certificate. */
+  public int streamPort() {
+    StreamServer open = stream;
+    return open == null ? -1 : open.port();
+  }
+
+  @Override
+  public void close() {
+    leadership.close();
+    certificate.close();
+    if (informers != null) {
+      informers.close();
+    }
+    try {
+      vertx.close().await(STOP_S, TimeUnit.SECONDS);
+    } catch (java.util.concurrent.TimeoutException slow) {
+      log.warn("open calls were not ended within {} s", STOP_S);
+    }
+    tokens.close();
+    api.close();
+  }
+}

@@ -1,0 +1,146 @@
+package dev.tranche.extender;
+
+import dev.tranche.extender.score.Policy;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * The effective configuration; {@link ExtenderFlags} says what each means.
+ *
+ * @param resources at least one
+ * @param serviceAccount of the node plugins
+ */
+public record ExtenderConfig(
+    String name,
+    String namespace,
+    String identity,
+    List<String> resources,
+    Policy policy,
+    Address verbs,
+    boolean verbsTls,
+    boolean leaderElect,
+    Address stream,
+    Address metrics,
+    ServiceAccount serviceAccount,
+    long assignmentAckTimeoutMs,
+    long loadStaleAfterMs) {
+  private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
+  private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
+  private static final Pattern ADDRESS = Pattern.compile("\\[?([^\\[\\]]+)]?:(\\d{1,5})");
+  private static final Pattern SERVICE_ACCOUNT = Pattern.compile("([a-z0-9-]+):([a-z0-9.-]+)");
+
+  /**
+   * @param port 0: any free one
+   */
+  public record Address(String host, int port) {
+    @Override
+    public String toString() {
+      return host + ":" + port;
+    }
+  }
+
+  public record ServiceAccount(String namespace, String name) {}
+
+  public sealed interface Parsed {
+    record Valid(ExtenderConfig config) implements Parsed {}
+
+    /**
+     * @param errors all of them, one sentence each
+     */
+    record Invalid(List<String> errors) implements Parsed {}
+  }
+
+  static Parsed of(ExtenderFlags flags) {
+    var reader = new Reader();
+    var config =
+        new ExtenderConfig(
+            reader.matching("--name", flags.name, NAME, "lower case letters, digits and dashes"),
+            reader.matching(
+                "--namespace (or POD_NAMESPACE)", flags.namespace, NAME, "a namespace's name"),
+            reader.identity(flags),
+            reader.resources(flags.resource),
+            reader.policy(flags.policy),
+            reader.address("--verbs-address", flags.verbsAddress),
+            flags.verbsTls,
+            flags.leaderElect,
+            reader.address("--stream-address", flags.streamAddress),
+            reader.address("--metrics-address", flags.metricsAddress),
+            reader.serviceAccount(flags.nodePluginServiceAccount),
+            reader.millis("--assignment-ack-timeout-ms", flags.assignmentAckTimeoutMs, 10, 5_000),
+            reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000));
+    return reader.errors.isEmpty()
+        ? new Parsed.Valid(config)
+        : new Parsed.Invalid(List.copyOf(reader.errors));
+  }
+
+  /** Goes on after an error, so that all are told at once. */
+  private static final class Reader {
+    private final List<String> errors = new ArrayList<>();
+
+    String matching(String flag, String value, Pattern allowed, String meaning) {
+      if (!allowed.matcher(value).matches()) {
+        wrong(flag, value, meaning);
+      }
+      return value;
+    }
+
+    String identity(ExtenderFlags flags) {
+      if (flags.leaderElect && flags.identity.isEmpty()) {
+        wrong(
+            "--identity (or POD_NAME)", "", "a name for this process, since --leader-elect is set");
+      }
+      return flags.identity;
+    }
+
+    List<String> resources(String value) {
+      List<String> resources =
+          Stream.of(value.split(",", -1)).map(String::strip).filter(r -> !r.isEmpty()).toList();
+      if (resources.isEmpty() || !resources.stream().allMatch(RESOURCE.asMatchPredicate())) {
+        wrong("--resource", value, "extended resources such as nvidia.com/gpu, comma-separated");
+      }
+      return resources;
+    }
+
+    Policy policy(String value) {
+      Optional<Policy> policy = Policy.parse(value);
+      if (policy.isEmpty()) {
+        wrong("--policy", value, "load, spread or packed");
+      }
+      return policy.orElse(Policy.LOAD);
+    }
+
+    Address address(String flag, String value) {
+      Matcher matcher = ADDRESS.matcher(value);
+      if (!matcher.matches() || Integer.parseInt(matcher.group(2)) > 65_535) {
+        wrong(flag, value, "host:port, such as 0.0.0.0:9090");
+        return new Address("", 0);
+      }
+      return new Address(matcher.group(1), Integer.parseInt(matcher.group(2)));
+    }
+
+    ServiceAccount serviceAccount(String value) {
+      Matcher matcher = SERVICE_ACCOUNT.matcher(value);
+      if (!matcher.matches()) {
+        wrong("--node-plugin-service-account", value, "namespace:name");
+        return new ServiceAccount("", "");
+      }
+      return new ServiceAccount(matcher.group(1), matcher.group(2));
+    }
+
+    long millis(String flag, String value, long least, long most) {
+      long millis = value.matches("\\d{1,9}") ? Long.parseLong(value) : -1;
+      if (millis < least || millis > most) {
+        wrong(flag, value, "%d to %d milliseconds".formatted(least, most));
+      }
+      return millis;
+    }
+
+    private void wrong(String flag, String value, String allowed) {
+      errors.add("%s is \"%s\"; allowed: %s".formatted(flag, value, allowed));
+    }
+  }
+}

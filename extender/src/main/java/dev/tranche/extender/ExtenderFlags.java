@@ -1,0 +1,95 @@
+package dev.tranche.extender;
+
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+
+/** The command line; each flag's default is an environment variable's value, if that is set. */
+@Command(
+    name = "extender",
+    description = "Decides which GPU a pod gets; asked by kube-scheduler, told by the nodes.",
+    mixinStandardHelpOptions = true,
+    sortOptions = false,
+    showDefaultValues = true)
+final class ExtenderFlags {
+  @Option(
+      names = "--name",
+      defaultValue = "${env:TRANCHE_NAME:-tranche}",
+      description = "Prefix of the Secret <name>-extender-tls and of the Lease <name>-extender.")
+  String name = "";
+
+  @Option(
+      names = "--namespace",
+      defaultValue = "${env:POD_NAMESPACE:-}",
+      description = "Namespace of both; by the downward API.")
+  String namespace = "";
+
+  @Option(
+      names = "--identity",
+      defaultValue = "${env:POD_NAME:-${env:HOSTNAME:-}}",
+      description = "Who holds the Lease; by the downward API.")
+  String identity = "";
+
+  @Option(
+      names = "--resource",
+      defaultValue = "${env:TRANCHE_RESOURCE:-nvidia.com/gpu}",
+      description = "Extended resources that are placed, comma-separated.")
+  String resource = "";
+
+  @Option(
+      names = "--policy",
+      defaultValue = "${env:TRANCHE_POLICY:-load}",
+      description = "load, spread or packed; a pod may say otherwise.")
+  String policy = "";
+
+  @Option(
+      names = "--verbs-address",
+      defaultValue = "${env:TRANCHE_VERBS_ADDRESS:-127.0.0.1:8880}",
+      description = "Where kube-scheduler asks.")
+  String verbsAddress = "";
+
+  @Option(
+      names = "--verbs-tls",
+      arity = "0..1",
+      fallbackValue = "true",
+      defaultValue = "${env:TRANCHE_VERBS_TLS:-false}",
+      description = "Serve the verbs over TLS, for an existing kube-scheduler.")
+  boolean verbsTls;
+
+  @Option(
+      names = "--leader-elect",
+      arity = "0..1",
+      fallbackValue = "true",
+      defaultValue = "${env:TRANCHE_LEADER_ELECT:-false}",
+      description = "Only the holder of the Lease decides and is ready.")
+  boolean leaderElect;
+
+  @Option(
+      names = "--stream-address",
+      defaultValue = "${env:TRANCHE_STREAM_ADDRESS:-0.0.0.0:9443}",
+      description = "Where node plugins report: gRPC over TLS.")
+  String streamAddress = "";
+
+  @Option(
+      names = "--metrics-address",
+      defaultValue = "${env:TRANCHE_METRICS_ADDRESS:-0.0.0.0:9090}",
+      description = "/metrics, /healthz, /readyz, /explain and /inspect.")
+  String metricsAddress = "";
+
+  @Option(
+      names = "--node-plugin-service-account",
+      defaultValue = "${env:TRANCHE_NODE_PLUGIN_SERVICE_ACCOUNT:-}",
+      description = "The only one that may report, namespace:name.")
+  String nodePluginServiceAccount = "";
+
+  @Option(
+      names = "--assignment-ack-timeout-ms",
+      defaultValue = "${env:TRANCHE_ASSIGNMENT_ACK_TIMEOUT_MS:-300}",
+      description = "A bind whose node does not acknowledge by then is tried again.")
+  String assignmentAckTimeoutMs = "";
+
+  @Option(
+      names = "--load-stale-after-ms",
+      defaultValue = "${env:TRANCHE_LOAD_STALE_AFTER_MS:-15000}",
+      description = "A reading older than this says nothing of the load.")
+  String loadStaleAfterMs = "";
+}

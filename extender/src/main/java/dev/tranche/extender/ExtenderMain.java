@@ -1,0 +1,62 @@
+package dev.tranche.extender;
+
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import java.util.concurrent.CountDownLatch;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine;
+import picocli.CommandLine.ParameterException;
+
+/** Configuration, parts, start. */
+public final class ExtenderMain {
+  private static final int USAGE = 2;
+  private static final int FAILED = 1;
+  private static final Logger log = LoggerFactory.getLogger(ExtenderMain.class);
+
+  private ExtenderMain() {}
+
+  public static void main(String[] args) throws InterruptedException {
+    var flags = new ExtenderFlags();
+    var line = new CommandLine(flags);
+    try {
+      line.parseArgs(args);
+    } catch (ParameterException e) {
+      log.error("{}; --help lists the flags", e.getMessage());
+      System.exit(USAGE);
+    }
+    if (CommandLine.printHelpIfRequested(line.getParseResult())) {
+      return;
+    }
+    switch (ExtenderConfig.of(flags)) {
+      case ExtenderConfig.Parsed.Invalid(var errors) -> {
+        errors.forEach(log::error);
+        System.exit(USAGE);
+      }
+      case ExtenderConfig.Parsed.Valid(ExtenderConfig config) -> run(config);
+    }
+  }
+
+  private static void run(ExtenderConfig config) throws InterruptedException {
+    log.info("configuration: {}", config);
+    var stopped = new CountDownLatch(1);
+    try (var client = new KubernetesClientBuilder().build();
+        var extender = new Extender(config, client)) {
+      Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(extender, stopped)));
+      extender
+          .start()
+          .onSuccess(
+              started -> log.info("verbs on {}, metrics on {}", config.verbs(), config.metrics()))
+          .onFailure(
+              e -> {
+                log.error("the extender cannot start", e);
+                Runtime.getRuntime().halt(FAILED);
+              });
+      stopped.await();
+    }
+  }
+
+  private static void stop(Extender extender, CountDownLatch stopped) {
+    extender.close();
+    stopped.countDown();
+  }
+}

@@ -1,0 +1,165 @@
+package dev.tranche.extender.cluster;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.verb.Api;
+import io.fabric8.kubernetes.api.model.Binding;
+import io.fabric8.kubernetes.api.model.BindingBuilder;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.EventBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.fabric8.kubernetes.client.dsl.base.PatchContext;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.UUID;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** All that we write to the API server. */
+public final class ApiWriter implements Api {
+  private static final int CONFLICT = 409;
+  private static final int NOT_FOUND = 404;
+  private static final int INTERNAL = 500;
+  private static final Duration BETWEEN_EVENTS = Duration.ofMinutes(5);
+  private static final String COMPONENT = "tranche-extender";
+  private static final Logger log = LoggerFactory.getLogger(ApiWriter.class);
+
+  private final KubernetesClient client;
+  private final Workers binds;
+  private final Workers writes;
+  private final Cache<String, Boolean> told =
+      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(BETWEEN_EVENTS).build();
+
+  /**
+   * @param client with a request timeout well below the scheduler's, and without retries: a bind
+   *     that is repeated blindly cannot tell its own success from another's
+   */
+  public ApiWriter(KubernetesClient client, ExtenderMetrics metrics) {
+    this.client = client;
+    this.binds = new Workers("binds", 64, 512, metrics);
+    this.writes = new Workers("writes", 4, 256, metrics);
+  }
+
+  @Override
+  public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
+    return binds
+        .submit(() -> post(pod, node, gpuAnnotation))
+        .recover(
+            e -> Future.succeededFuture(new BindOutcome.Refused(String.valueOf(e.getMessage()))));
+  }
+
+  private BindOutcome post(PodFacts pod, String node, String gpuAnnotation) {
+    String path = "/api/v1/namespaces/%s/pods/%s/binding".formatted(pod.namespace(), pod.name());
+    try {
+      client.raw(path, "POST", binding(pod, node, gpuAnnotation));
+      return new BindOutcome.Bound();
+    } catch (KubernetesClientException e) {
+      boolean answered = e.getCode() > 0 && e.getCode() < INTERNAL && e.getCode() != CONFLICT;
+      return answered
+          ? new BindOutcome.Refused(String.valueOf(e.getMessage()))
+          : look(pod, node, e);
+    }
+  }
+
+  private static Binding binding(PodFacts pod, String node, String gpuAnnotation) {
+    return new BindingBuilder()
+        .withNewMetadata()
+        .withNamespace(pod.namespace())
+        .withName(pod.name())
+        .withUid(pod.uid())
+        .addToAnnotations(Names.GPU, gpuAnnotation)
+        .endMetadata()
+        .withNewTarget()
+        .withApiVersion("v1")
+        .withKind("Node")
+        .withName(node)
+        .endTarget()
+        .build();
+  }
+
+  /** A conflict, or no answer: the pod itself says where it is. */
+  private BindOutcome look(PodFacts pod, String node, KubernetesClientException failure) {
+    String why = String.valueOf(failure.getMessage());
+    try {
+      Pod now = client.pods().inNamespace(pod.namespace()).withName(pod.name()).get();
+      if (now == null || !pod.uid().equals(now.getMetadata().getUid())) {
+        return new BindOutcome.Refused("the pod is gone");
+      }
+      String on = now.getSpec().getNodeName();
+      if (on == null || on.isEmpty()) {
+        return failure.getCode() == CONFLICT
+            ? new BindOutcome.Refused(why)
+            : new BindOutcome.Unknown(why);
+      }
+      return on.equals(node) ? new BindOutcome.Bound() : new BindOutcome.BoundElsewhere(on);
+    } catch (KubernetesClientException unreadable) {
+      return new BindOutcome.Unknown(
+          why + "; and the pod could not be read: " + unreadable.getMessage());
+    }
+  }
+
+  @Override
+  public void wake(String node) {
+    String patch =
+        "{\"metadata\":{\"annotations\":{\"%s\":\"%s\"}}}".formatted(Names.ROOM, Instant.now());
+    writes
+        .submit(
+            () -> client.nodes().withName(node).patch(PatchContext.of(PatchType.JSON_MERGE), patch))
+        .onFailure(e -> log.warn("node {} was not marked as roomier: {}", node, e.getMessage()));
+  }
+
+  @Override
+  public void explainRejection(PodFacts pod, String message) {
+    if (told.asMap().putIfAbsent(pod.uid(), true) == null) {
+      writes
+          .submit(() -> client.v1().events().resource(event(pod, message)).create())
+          .onFailure(e -> unwritten(pod, e));
+    }
+  }
+
+  private static void unwritten(PodFacts pod, Throwable failure) {
+    boolean gone = failure instanceof KubernetesClientException e && e.getCode() == NOT_FOUND;
+    if (!gone) {
+      log.warn("no event was written for pod {}: {}", pod.key(), failure.getMessage());
+    }
+  }
+
+  private static Event event(PodFacts pod, String message) {
+    String now = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
+    return new EventBuilder()
+        .withNewMetadata()
+        .withNamespace(pod.namespace())
+        .withName(pod.name() + "." + UUID.randomUUID())
+        .endMetadata()
+        .withNewInvolvedObject()
+        .withApiVersion("v1")
+        .withKind("Pod")
+        .withNamespace(pod.namespace())
+        .withName(pod.name())
+        .withUid(pod.uid())
+        .endInvolvedObject()
+        .withType("Warning")
+        .withReason("NoGpuHasRoom")
+        .withMessage(message)
+        .withNewSource()
+        .withComponent(COMPONENT)
+        .endSource()
+        .withFirstTimestamp(now)
+        .withLastTimestamp(now)
+        .withCount(1)
+        .build();
+  }
+
+  public void close() {
+    binds.close();
+    writes.close();
+  }
+}

@@ -1,0 +1,122 @@
+package dev.tranche.extender.cluster;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.verb.Core;
+import dev.tranche.extender.verb.Loop;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.Node;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.dsl.Informable;
+import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
+import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
+import java.util.List;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Watches pods and nodes, and tells the Ledger. */
+public final class Informers implements AutoCloseable {
+  private static final long PAGE = 500;
+  private static final Logger log = LoggerFactory.getLogger(Informers.class);
+
+  private final KubernetesClient client;
+  private final List<String> resources;
+  private final Core core;
+  private final Loop loop;
+  private @Nullable SharedIndexInformer<Pod> pods;
+  private @Nullable SharedIndexInformer<Node> nodes;
+
+  public Informers(KubernetesClient client, List<String> resources, Core core, Loop loop) {
+    this.client = client;
+    this.resources = List.copyOf(resources);
+    this.core = core;
+    this.loop = loop;
+  }
+
+  /** Returns at once; the core is told when both have shown everything. */
+  public void start() {
+    var podStore = new SlimStore<Pod>(pod -> PodReader.read(pod, resources).isPresent(), Pod::new);
+    pods =
+        informer(client.pods().inAnyNamespace(), podStore, handler(this::podSeen, this::podGone));
+    var nodeStore = new SlimStore<Node>(node -> true, Node::new);
+    nodes = informer(client.nodes(), nodeStore, handler(this::nodeSeen, this::nodeGone));
+    pods.start()
+        .thenCombine(nodes.start(), (podsStarted, nodesStarted) -> true)
+        .whenComplete((started, failed) -> started(failed));
+  }
+
+  private static <T extends HasMetadata> SharedIndexInformer<T> informer(
+      Informable<T> what, SlimStore<T> store, ResourceEventHandler<T> handler) {
+    return what.withLimit(PAGE)
+        .runnableInformer(0)
+        .itemStore(store)
+        .addEventHandler(handler)
+        // Whatever fails is tried again, with the client's back-off, for as long as we run.
+        .exceptionHandler((started, failure) -> again(failure));
+  }
+
+  private static boolean again(Throwable failure) {
+    log.warn("reading the cluster failed and is tried again: {}", failure.toString());
+    return true;
+  }
+
+  private void started(@Nullable Throwable failed) {
+    if (failed == null) {
+      // After the handlers' events, which went to the same loop before.
+      loop.run(core::synced);
+    } else {
+      log.error("the informers did not start; the extender stays unready", failed);
+    }
+  }
+
+  private void podSeen(Pod pod) {
+    PodReader.read(pod, resources)
+        .ifPresent(facts -> loop.run(() -> core.told(new Event.PodSeen(facts))));
+  }
+
+  private void podGone(Pod pod) {
+    var meta = pod.getMetadata();
+    String key = meta.getNamespace() + "/" + meta.getName();
+    loop.run(() -> core.told(new Event.PodGone(meta.getUid(), key)));
+  }
+
+  private void nodeSeen(Node node) {
+    var facts = NodeReader.read(node, resources);
+    loop.run(() -> core.told(new Event.NodeSeen(facts)));
+  }
+
+  private void nodeGone(Node node) {
+    loop.run(() -> core.told(new Event.NodeGone(node.getMetadata().getName())));
+  }
+
+  private static <T> ResourceEventHandler<T> handler(Consumer<T> seen, Consumer<T> gone) {
+    return new ResourceEventHandler<>() {
+      @Override
+      public void onAdd(T item) {
+        seen.accept(item);
+      }
+
+      @Override
+      public void onUpdate(T before, T now) {
+        seen.accept(now);
+      }
+
+      @Override
+      public void onDelete(T item, boolean unknownFinalState) {
+        gone.accept(item);
+      }
+    };
+  }
+
+  @Override
+  public void close() {
+    if (pods != null) {
+      pods.stop();
+    }
+    if (nodes != null) {
+      nodes.stop();
+    }
+  }
+}

@@ -1,0 +1,45 @@
+package dev.tranche.extender.cluster;
+
+import dev.tranche.extender.ledger.PodDraft;
+import dev.tranche.extender.ledger.PodFacts;
+import io.fabric8.kubernetes.api.model.Container;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Quantity;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** Reads of a Pod what we decide on. */
+public final class PodReader {
+  private PodReader() {}
+
+  /** Empty if the pod asks for none of the resources. */
+  public static Optional<PodFacts> read(Pod pod, List<String> resources) {
+    var meta = pod.getMetadata();
+    var draft = new PodDraft().identity(meta.getNamespace(), meta.getName(), meta.getUid());
+    if (meta.getAnnotations() != null) {
+      meta.getAnnotations().forEach(draft::annotation);
+    }
+    draft.node(pod.getSpec().getNodeName());
+    if (pod.getStatus() != null && pod.getStatus().getPhase() != null) {
+      draft.phase(pod.getStatus().getPhase());
+    }
+    for (Container c : pod.getSpec().getInitContainers()) {
+      draft.initContainer(c.getName(), c.getRestartPolicy(), limits(c));
+    }
+    for (Container c : pod.getSpec().getContainers()) {
+      draft.container(c.getName(), limits(c));
+    }
+    return draft.facts(resources);
+  }
+
+  private static Map<String, String> limits(Container container) {
+    var limits = new HashMap<String, String>();
+    if (container.getResources() != null && container.getResources().getLimits() != null) {
+      Map<String, Quantity> stated = container.getResources().getLimits();
+      stated.forEach((resource, quantity) -> limits.put(resource, quantity.toString()));
+    }
+    return limits;
+  }
+}

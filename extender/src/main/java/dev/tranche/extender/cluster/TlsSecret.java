@@ -1,0 +1,94 @@
+package dev.tranche.extender.cluster;
+
+import io.fabric8.kubernetes.api.model.Secret;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
+import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.PemKeyCertOptions;
+import java.util.Base64;
+import java.util.Map;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Our serving certificate, which the webhook makes and renews. Read through the API and not from a
+ * mount, so that neither the first one nor a renewed one waits for the kubelet.
+ */
+public final class TlsSecret implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(TlsSecret.class);
+  private final SharedIndexInformer<Secret> informer;
+  private final String name;
+  private final Consumer<PemKeyCertOptions> use;
+
+  /**
+   * @param use called with each certificate, on a thread of the client's
+   */
+  public TlsSecret(
+      KubernetesClient client, String namespace, String name, Consumer<PemKeyCertOptions> use) {
+    this.name = namespace + "/" + name;
+    this.use = use;
+    this.informer =
+        client
+            .secrets()
+            .inNamespace(namespace)
+            .withName(name)
+            .runnableInformer(0)
+            .addEventHandler(new Handler())
+            .exceptionHandler((started, failure) -> again(failure));
+  }
+
+  public void start() {
+    informer.start().whenComplete((started, failure) -> unread(failure));
+  }
+
+  private boolean again(Throwable failure) {
+    log.warn("Secret {} cannot be read; it is tried again: {}", name, failure.toString());
+    return true;
+  }
+
+  private void unread(@org.jspecify.annotations.Nullable Throwable failure) {
+    if (failure != null) {
+      log.error("Secret {} cannot be watched; no node can report", name, failure);
+    }
+  }
+
+  private void read(Secret secret) {
+    Map<String, String> data = secret.getData() == null ? Map.of() : secret.getData();
+    String certificate = data.get("tls.crt");
+    String key = data.get("tls.key");
+    if (certificate == null || key == null) {
+      log.warn("Secret {} lacks tls.crt or tls.key; the webhook writes both", name);
+      return;
+    }
+    use.accept(
+        new PemKeyCertOptions().addCertValue(decoded(certificate)).addKeyValue(decoded(key)));
+  }
+
+  private static Buffer decoded(String base64) {
+    return Buffer.buffer(Base64.getDecoder().decode(base64));
+  }
+
+  private final class Handler implements ResourceEventHandler<Secret> {
+    @Override
+    public void onAdd(Secret secret) {
+      read(secret);
+    }
+
+    @Override
+    public void onUpdate(Secret before, Secret now) {
+      read(now);
+    }
+
+    @Override
+    public void onDelete(Secret secret, boolean unknownFinalState) {
+      log.warn("Secret {} was deleted; the last certificate stays in use", name);
+    }
+  }
+
+  @Override
+  public void close() {
+    informer.stop();
+  }
+}

@@ -1,0 +1,67 @@
+package dev.tranche.extender.cluster;
+
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.micrometer.core.instrument.Counter;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.util.concurrent.Callable;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** Runs blocking API calls off the event loops: so many at once, so many waiting, no more. */
+public final class Workers implements AutoCloseable {
+  private final ThreadPoolExecutor pool;
+  private final Counter rejected;
+
+  /**
+   * @param name of the queue, a metric's label
+   */
+  public Workers(String name, int concurrent, int waiting, ExtenderMetrics metrics) {
+    pool =
+        new ThreadPoolExecutor(
+            concurrent,
+            concurrent,
+            30,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(waiting),
+            Thread.ofVirtual().name(name + "-", 0).factory());
+    pool.allowCoreThreadTimeOut(true);
+    rejected =
+        metrics.counter(
+            "tranche.extender.api.rejected",
+            "Calls to the API server that were dropped because too many wait.",
+            "queue",
+            name);
+    metrics.gauge(
+        "tranche.extender.api.queue." + name,
+        "Calls to the API server that wait for a worker.",
+        () -> pool.getQueue().size());
+  }
+
+  /** Completes on a worker; fails at once when the queue is full. */
+  public <T> Future<T> submit(Callable<T> call) {
+    Promise<T> promise = Promise.promise();
+    try {
+      pool.execute(() -> complete(promise, call));
+    } catch (RejectedExecutionException full) {
+      rejected.increment();
+      promise.fail("too many calls to the API server wait");
+    }
+    return promise.future();
+  }
+
+  private static <T> void complete(Promise<T> promise, Callable<T> call) {
+    try {
+      promise.complete(call.call());
+    } catch (Exception failed) {
+      promise.fail(failed);
+    }
+  }
+
+  @Override
+  public void close() {
+    pool.shutdownNow();
+  }
+}

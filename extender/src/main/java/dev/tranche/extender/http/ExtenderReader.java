@@ -1,0 +1,209 @@
+package dev.tranche.extender.http;
+
+import com.fasterxml.jackson.core.JsonFactory;
+import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
+import dev.tranche.extender.http.ExtenderV1.ExtenderArgs;
+import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
+import dev.tranche.extender.http.ExtenderV1.MalformedException;
+import dev.tranche.extender.ledger.PodDraft;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/** Reads requests token by token, and of the Pod only what we decide on. */
+public final class ExtenderReader {
+  private static final JsonFactory FACTORY = new JsonFactory();
+  private final List<String> resources;
+
+  public ExtenderReader(List<String> resources) {
+    this.resources = List.copyOf(resources);
+  }
+
+  /** What to do with the value of a field; it must be read whole, or skipped. */
+  @FunctionalInterface
+  private interface Field {
+    void read(String name) throws IOException;
+  }
+
+  public ExtenderArgs args(byte[] json) throws MalformedException {
+    try (JsonParser parser = FACTORY.createParser(json)) {
+      var pod = new PodDraft();
+      var names = new ArrayList<@Nullable List<String>>(1);
+      object(
+          parser,
+          field -> {
+            switch (field) {
+              case "Pod" -> pod(parser, pod);
+              case "NodeNames" -> names.add(strings(parser));
+              default -> parser.skipChildren();
+            }
+          });
+      return new ExtenderArgs(pod.facts(resources), names.isEmpty() ? null : names.getLast());
+    } catch (IOException e) {
+      throw new MalformedException("not the extender's JSON: " + e.getMessage());
+    }
+  }
+
+  public ExtenderBindingArgs binding(byte[] json) throws MalformedException {
+    var values = new HashMap<String, String>();
+    try (JsonParser parser = FACTORY.createParser(json)) {
+      texts(parser, values);
+    } catch (IOException e) {
+      throw new MalformedException("not the extender's JSON: " + e.getMessage());
+    }
+    return new ExtenderBindingArgs(
+        required(values, "PodName"),
+        required(values, "PodNamespace"),
+        required(values, "PodUID"),
+        required(values, "Node"));
+  }
+
+  private static String required(Map<String, String> values, String key) throws MalformedException {
+    String value = values.get(key);
+    if (value == null || value.isEmpty()) {
+      throw new MalformedException("a binding without " + key);
+    }
+    return value;
+  }
+
+  private static void pod(JsonParser parser, PodDraft pod) throws IOException {
+    object(
+        parser,
+        field -> {
+          switch (field) {
+            case "metadata" -> metadata(parser, pod);
+            case "spec" -> spec(parser, pod);
+            case "status" -> object(parser, status -> phase(parser, pod, status));
+            default -> parser.skipChildren();
+          }
+        });
+  }
+
+  private static void phase(JsonParser parser, PodDraft pod, String field) throws IOException {
+    if (field.equals("phase")) {
+      pod.phase(text(parser));
+    } else {
+      parser.skipChildren();
+    }
+  }
+
+  private static void metadata(JsonParser parser, PodDraft pod) throws IOException {
+    object(
+        parser,
+        field -> {
+          switch (field) {
+            case "name" -> pod.name(text(parser));
+            case "namespace" -> pod.namespace(text(parser));
+            case "uid" -> pod.uid(text(parser));
+            case "annotations" -> object(parser, key -> pod.annotation(key, text(parser)));
+            default -> parser.skipChildren();
+          }
+        });
+  }
+
+  private static void spec(JsonParser parser, PodDraft pod) throws IOException {
+    object(
+        parser,
+        field -> {
+          switch (field) {
+            case "nodeName" -> pod.node(text(parser));
+            case "containers" -> array(parser, () -> container(parser, pod, false));
+            case "initContainers" -> array(parser, () -> container(parser, pod, true));
+            default -> parser.skipChildren();
+          }
+        });
+  }
+
+  private static void container(JsonParser parser, PodDraft pod, boolean init) throws IOException {
+    var own = new HashMap<String, String>();
+    var limits = new HashMap<String, String>();
+    object(
+        parser,
+        field -> {
+          switch (field) {
+            case "name", "restartPolicy" -> own.put(field, text(parser));
+            case "resources" -> object(parser, kind -> limits(parser, kind, limits));
+            default -> parser.skipChildren();
+          }
+        });
+    String name = own.getOrDefault("name", "");
+    if (init) {
+      pod.initContainer(name, own.get("restartPolicy"), limits);
+    } else {
+      pod.container(name, limits);
+    }
+  }
+
+  /** Of an extended resource, requests equal limits. */
+  private static void limits(JsonParser parser, String kind, Map<String, String> limits)
+      throws IOException {
+    if (kind.equals("limits")) {
+      texts(parser, limits);
+    } else {
+      parser.skipChildren();
+    }
+  }
+
+  private static void texts(JsonParser parser, Map<String, String> into) throws IOException {
+    object(
+        parser,
+        field -> {
+          if (parser.currentToken().isScalarValue()) {
+            into.put(field, text(parser));
+          } else {
+            parser.skipChildren();
+          }
+        });
+  }
+
+  private static @Nullable List<String> strings(JsonParser parser) throws IOException {
+    if (parser.currentToken() != JsonToken.START_ARRAY) {
+      parser.skipChildren();
+      return null;
+    }
+    var strings = new ArrayList<String>();
+    while (parser.nextToken() != JsonToken.END_ARRAY) {
+      strings.add(text(parser));
+    }
+    return strings;
+  }
+
+  private static String text(JsonParser parser) throws IOException {
+    String text = parser.getValueAsString("");
+    parser.skipChildren();
+    return text;
+  }
+
+  @FunctionalInterface
+  private interface Element {
+    void read() throws IOException;
+  }
+
+  private static void array(JsonParser parser, Element element) throws IOException {
+    if (parser.currentToken() == JsonToken.START_ARRAY) {
+      while (parser.nextToken() != JsonToken.END_ARRAY) {
+        element.read();
+      }
+    }
+  }
+
+  /** Go writes null for what is empty: such an object has no fields. */
+  private static void object(JsonParser parser, Field field) throws IOException {
+    if (parser.currentToken() == null) {
+      parser.nextToken();
+    }
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      parser.skipChildren();
+      return;
+    }
+    while (parser.nextToken() == JsonToken.FIELD_NAME) {
+      String name = parser.currentName();
+      parser.nextToken();
+      field.read(name);
+    }
+  }
+}

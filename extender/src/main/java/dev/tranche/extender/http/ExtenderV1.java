@@ -1,0 +1,40 @@
+package dev.tranche.extender.http;
+
+import dev.tranche.extender.ledger.PodFacts;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * kube-scheduler's extender API, v1: what we read of it. Its Go types have no JSON tags, so its
+ * keys are capitalised.
+ *
+ * @see <a href="https://pkg.go.dev/k8s.io/kube-scheduler/extender/v1">extender/v1</a>
+ */
+public final class ExtenderV1 {
+  private ExtenderV1() {}
+
+  /**
+   * Of filter and of prioritize.
+   *
+   * @param pod empty: it asks for nothing of ours
+   * @param nodeNames null unless the extender is configured with {@code nodeCacheCapable}
+   */
+  public record ExtenderArgs(Optional<PodFacts> pod, @Nullable List<String> nodeNames) {}
+
+  public record ExtenderBindingArgs(
+      String podName, String podNamespace, String podUid, String node) {
+    public String key() {
+      return podNamespace + "/" + podName;
+    }
+  }
+
+  /** A request that is none. */
+  public static final class MalformedException extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    public MalformedException(String message) {
+      super(message);
+    }
+  }
+}

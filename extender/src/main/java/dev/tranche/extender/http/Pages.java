@@ -1,0 +1,183 @@
+package dev.tranche.extender.http;
+
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.verb.Inspection;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/** Explanations and inspections as plain text and JSON. */
+final class Pages {
+  private static final String NODE_LINE = "%-28s %-4s %-20s %-9s %-7s %-9s %-9s %-6s %s%n";
+
+  private Pages() {}
+
+  static String explanation(JsonObject explained) {
+    var text = new StringBuilder();
+    text.append("pod ").append(explained.getString("pod"));
+    text.append(": ").append(explained.getString("state"));
+    JsonObject hold = explained.getJsonObject("hold");
+    if (hold != null) {
+      text.append(" on node ").append(hold.getString("node"));
+      text.append(", GPUs ").append(hold.getJsonObject("replicasByGpu").encode());
+      text.append(" (").append(hold.getString("stage")).append(")");
+    }
+    text.append('\n');
+    if (explained.containsKey("policy")) {
+      text.append("policy ").append(explained.getString("policy"));
+      text.append(", decided at ").append(explained.getString("decidedAt")).append('\n');
+      decided(text, explained);
+    }
+    return text.toString();
+  }
+
+  private static void decided(StringBuilder text, JsonObject explained) {
+    JsonObject chosen = explained.getJsonObject("chosen");
+    if (chosen != null) {
+      text.append("\nchosen:\n");
+      node(text, chosen, "chosenGpus");
+    }
+    nodes(text, "also fitted", explained, "fitted", "fittedCount");
+    nodes(text, "refused", explained, "refused", "refusedCount");
+  }
+
+  private static void nodes(
+      StringBuilder text, String title, JsonObject explained, String key, String countKey) {
+    JsonArray nodes = explained.getJsonArray(key);
+    if (!nodes.isEmpty()) {
+      text.append('\n').append(title).append(" (").append(nodes.size()).append(" shown, ");
+      text.append(explained.getInteger(countKey)).append(" in all):\n");
+      nodes.forEach(node -> node(text, (JsonObject) node, "gpus"));
+    }
+  }
+
+  private static void node(StringBuilder text, JsonObject node, String gpus) {
+    text.append("  node ").append(node.getString("node"));
+    if (node.getInteger("score") != null) {
+      text.append(", score ").append(node.getInteger("score"));
+    }
+    if (node.getString("reason") != null) {
+      text.append(": ").append(node.getString("reason"));
+    }
+    text.append('\n');
+    for (Object each : node.getJsonArray(gpus)) {
+      JsonObject gpu = (JsonObject) each;
+      text.append("    ").append(gpu.getString("figures"));
+      text.append("; SM load ")
+          .append(load(gpu.getBoolean("measured"), gpu.getLong("smLoadPercent")));
+      text.append(", memory free ").append(gibibytes(gpu.getLong("memoryFreeBytes")));
+      text.append(" of ").append(gibibytes(gpu.getLong("memoryUsableBytes"))).append('\n');
+    }
+  }
+
+  private static String load(boolean measured, long percent) {
+    return measured ? percent + " %" : "not measured";
+  }
+
+  private static String gibibytes(long bytes) {
+    return String.format(Locale.ROOT, "%.1f GiB", bytes / (double) (1L << 30));
+  }
+
+  static String inspection(Inspection inspection) {
+    var text = new StringBuilder();
+    text.append(
+        String.format(
+            NODE_LINE, "NODE", "GPU", "MODEL", "FREE", "SM", "MEM FREE", "AGE", "STATE", "PODS"));
+    for (Inspection.Node node : inspection.nodes()) {
+      node.gpus().forEach(gpu -> text.append(line(node, gpu)));
+      node.unplaced()
+          .forEach(
+              h ->
+                  text.append(node.name())
+                      .append(": GPU of ")
+                      .append(h.key())
+                      .append(" unknown\n"));
+    }
+    text.append("holds ").append(inspection.holdsByStage());
+    return text.append(", pods that wait ")
+        .append(inspection.waitingPods())
+        .append('\n')
+        .toString();
+  }
+
+  private static String line(Inspection.Node node, Inspection.Gpu gpu) {
+    var view = gpu.view();
+    return String.format(
+        Locale.ROOT,
+        NODE_LINE,
+        node.name(),
+        view.index(),
+        view.model(),
+        view.freeReplicas() + "/" + view.replicas(),
+        view.measured() ? Math.round(view.smLoad() * 100) + "%" : "?",
+        gibibytes(view.memoryFreeBytes()),
+        gpu.ageMs() < 0 ? "-" : gpu.ageMs() / 1_000 + "s",
+        state(node, gpu),
+        gpu.holds().stream().map(h -> held(h, view.uuid())).collect(Collectors.joining(" ")));
+  }
+
+  private static String state(Inspection.Node node, Inspection.Gpu gpu) {
+    return switch (node.availability()) {
+      case SILENT -> "silent";
+      case NOT_SERVING -> "draining";
+      case AVAILABLE -> gpu.view().healthy() ? gpu.view().cordoned() ? "cordoned" : "ok" : "ill";
+    };
+  }
+
+  private static String held(Hold hold, String uuid) {
+    return hold.key() + "=" + hold.held().get(uuid) + "(" + Inspection.stage(hold) + ")";
+  }
+
+  static JsonObject json(Inspection inspection) {
+    var nodes = new JsonArray();
+    for (Inspection.Node node : inspection.nodes()) {
+      var gpus = new JsonArray();
+      node.gpus().forEach(gpu -> gpus.add(json(gpu)));
+      var unplaced = new JsonArray();
+      node.unplaced().forEach(hold -> unplaced.add(hold.key()));
+      nodes.add(
+          new JsonObject()
+              .put("node", node.name())
+              .put("availability", node.availability().name().toLowerCase(Locale.ROOT))
+              .put("gpus", gpus)
+              .put("podsOnUnknownGpus", unplaced));
+    }
+    return new JsonObject()
+        .put("nodes", nodes)
+        .put("holdsByStage", new JsonObject(Map.copyOf(inspection.holdsByStage())))
+        .put("waitingPods", inspection.waitingPods());
+  }
+
+  private static JsonObject json(Inspection.Gpu gpu) {
+    var view = gpu.view();
+    var holds = new JsonArray();
+    for (Hold hold : gpu.holds()) {
+      holds.add(
+          new JsonObject()
+              .put("pod", hold.key())
+              .put("uid", hold.uid())
+              .put("replicas", hold.held().get(view.uuid()))
+              .put("stage", Inspection.stage(hold)));
+    }
+    return new JsonObject()
+        .put("gpu", view.index())
+        .put("uuid", view.uuid())
+        .put("model", view.model())
+        .put("resource", view.resource())
+        .put("replicas", view.replicas())
+        .put("freeReplicas", view.freeReplicas())
+        .put("strayReplicas", gpu.strayReplicas())
+        .put("healthy", view.healthy())
+        .put("cordoned", view.cordoned())
+        .put("measured", view.measured())
+        .put("smMeanPercent", Math.round(gpu.smMean() * 100))
+        .put("smLoadPercent", Math.round(view.smLoad() * 100))
+        .put("memoryUsedBytes", gpu.memoryUsedBytes())
+        .put("memoryFreeBytes", view.memoryFreeBytes())
+        .put("memoryUsableBytes", view.memoryUsableBytes())
+        .put("readingAgeMs", gpu.ageMs())
+        .put("holds", holds);
+  }
+}

@@ -1,0 +1,139 @@
+package dev.tranche.extender.http;
+
+import dev.tranche.extender.http.ExtenderV1.ExtenderArgs;
+import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
+import dev.tranche.extender.http.ExtenderV1.MalformedException;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.metrics.ExtenderMetrics.Verb;
+import dev.tranche.extender.verb.Bind;
+import dev.tranche.extender.verb.Filter;
+import dev.tranche.extender.verb.Preempt;
+import dev.tranche.extender.verb.Prioritize;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.ext.web.Router;
+import io.vertx.ext.web.RoutingContext;
+import io.vertx.ext.web.handler.BodyHandler;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The extender's verbs: decode, decide, encode. Runs on the loop that owns the Ledger. */
+public final class VerbRoutes {
+  /** A Pod is 1.5 MiB at most, and 15,000 node names are about 1 MiB. */
+  static final int BODY_BYTES_MAX = 4 << 20;
+
+  private static final Logger log = LoggerFactory.getLogger(VerbRoutes.class);
+  private static final String NOT_CACHE_CAPABLE =
+      "the request has no NodeNames: set nodeCacheCapable: true for this extender in the"
+          + " KubeSchedulerConfiguration";
+
+  private final ExtenderReader reader;
+  private final Filter filter;
+  private final Prioritize prioritize;
+  private final Bind bind;
+  private final ExtenderMetrics metrics;
+
+  public VerbRoutes(
+      ExtenderReader reader,
+      Filter filter,
+      Prioritize prioritize,
+      Bind bind,
+      ExtenderMetrics metrics) {
+    this.reader = reader;
+    this.filter = filter;
+    this.prioritize = prioritize;
+    this.bind = bind;
+    this.metrics = metrics;
+  }
+
+  /** An encoded answer and how it is counted. */
+  private record Answer(Buffer body, boolean failed) {}
+
+  @FunctionalInterface
+  private interface Decision {
+    Future<Answer> of(byte[] body) throws MalformedException;
+  }
+
+  public Router router(Vertx vertx) {
+    Router router = Router.router(vertx);
+    router.route().handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES_MAX));
+    router.post("/filter").handler(call -> answer(call, Verb.FILTER, this::filter));
+    router.post("/prioritize").handler(call -> answer(call, Verb.PRIORITIZE, this::prioritize));
+    router.post("/bind").handler(call -> answer(call, Verb.BIND, this::bind));
+    router
+        .post("/preempt")
+        .handler(
+            call -> call.response().setStatusCode(Preempt.DECLINED_STATUS).end(Preempt.DECLINED));
+    return router;
+  }
+
+  private void answer(RoutingContext call, Verb verb, Decision decision) {
+    long startedNs = System.nanoTime();
+    decide(call, verb, decision)
+        .onComplete(
+            done -> {
+              boolean failed = done.failed() || done.result().failed();
+              metrics.answered(verb, failed, System.nanoTime() - startedNs);
+              if (done.failed()) {
+                log.error("{} failed", verb, done.cause());
+                call.response().setStatusCode(500).end("the extender failed; its log says how");
+              } else {
+                call.response()
+                    .putHeader("Content-Type", "application/json")
+                    .end(done.result().body());
+              }
+            });
+  }
+
+  private static Future<Answer> decide(RoutingContext call, Verb verb, Decision decision) {
+    Buffer body = call.body().buffer();
+    try {
+      return decision.of(body == null ? new byte[0] : body.getBytes());
+    } catch (MalformedException malformed) {
+      return Future.succeededFuture(error(malformed.getMessage()));
+    } catch (RuntimeException bug) {
+      log.error("{} failed", verb, bug);
+      // In words, since kube-scheduler shows no body but that of a 200.
+      return Future.succeededFuture(error("the extender failed at " + verb + ": " + bug));
+    }
+  }
+
+  private static Answer error(@org.jspecify.annotations.Nullable String sentence) {
+    return new Answer(ExtenderWriter.error(String.valueOf(sentence)), true);
+  }
+
+  private Future<Answer> filter(byte[] body) throws MalformedException {
+    ExtenderArgs args = reader.args(body);
+    List<String> names = args.nodeNames();
+    if (names == null) {
+      return Future.succeededFuture(error(NOT_CACHE_CAPABLE));
+    }
+    Optional<PodFacts> pod = args.pod();
+    Filter.Answer answer =
+        pod.isEmpty() ? new Filter.Answer.Nodes(names, Map.of()) : filter.filter(pod.get(), names);
+    boolean failed = answer instanceof Filter.Answer.Undecided;
+    return Future.succeededFuture(new Answer(ExtenderWriter.filter(answer), failed));
+  }
+
+  private Future<Answer> prioritize(byte[] body) throws MalformedException {
+    ExtenderArgs args = reader.args(body);
+    List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
+    Map<String, Integer> scores = new HashMap<>();
+    if (args.pod().isPresent()) {
+      scores = prioritize.prioritize(args.pod().get(), names);
+    }
+    return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
+  }
+
+  private Future<Answer> bind(byte[] body) throws MalformedException {
+    ExtenderBindingArgs args = reader.binding(body);
+    return bind.bind(args.key(), args.podUid(), args.node())
+        .map(error -> new Answer(ExtenderWriter.bound(error), error.isPresent()));
+  }
+}

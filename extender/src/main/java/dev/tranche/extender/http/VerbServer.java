@@ -1,0 +1,75 @@
+package dev.tranche.extender.http;
+
+import dev.tranche.extender.verb.Core;
+import dev.tranche.extender.verb.Loop;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.ServerSSLOptions;
+import io.vertx.core.net.SocketAddress;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+
+/** Owns the event loop of the Ledger: its clock ticks here and the verbs are answered here. */
+public final class VerbServer extends VerticleBase {
+  private static final long TICK_MS = 250;
+  private final SocketAddress address;
+  private final Core core;
+  private final Function<Loop, VerbRoutes> routes;
+  private @Nullable HttpServer server;
+
+  public VerbServer(SocketAddress address, Core core, Function<Loop, VerbRoutes> routes) {
+    this.address = address;
+    this.core = core;
+    this.routes = routes;
+  }
+
+  @Override
+  public Future<?> start() {
+    vertx.setPeriodic(TICK_MS, ignored -> core.tick());
+    return Future.succeededFuture();
+  }
+
+  public Loop loop() {
+    return new Loop(context);
+  }
+
+  /**
+   * Opens the port.
+   *
+   * @param certificate null: plain HTTP, for loopback
+   */
+  public Future<Void> listen(@Nullable PemKeyCertOptions certificate) {
+    Loop loop = loop();
+    return loop.ask(() -> listening(certificate, loop)).compose(started -> started).mapEmpty();
+  }
+
+  private Future<HttpServer> listening(@Nullable PemKeyCertOptions certificate, Loop loop) {
+    var options = new HttpServerOptions();
+    if (certificate != null) {
+      options.setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate);
+    }
+    HttpServer opened =
+        vertx.createHttpServer(options).requestHandler(routes.apply(loop).router(vertx));
+    server = opened;
+    return opened.listen(address);
+  }
+
+  public int port() {
+    return server == null ? -1 : server.actualPort();
+  }
+
+  public Future<Boolean> renew(PemKeyCertOptions renewed) {
+    return server == null
+        ? Future.succeededFuture(false)
+        : server.updateSSLOptions(
+            new ServerSSLOptions().setUseAlpn(true).setKeyCertOptions(renewed));
+  }
+
+  @Override
+  public Future<?> stop() {
+    return server == null ? Future.succeededFuture() : server.close();
+  }
+}

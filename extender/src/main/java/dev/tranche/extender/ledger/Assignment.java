@@ -1,0 +1,10 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.extender.placement.Placement;
+
+/**
+ * Which GPUs the containers of a pod are to get from the node's plugin.
+ *
+ * @param key {@code namespace/name}
+ */
+public record Assignment(String uid, String key, String resource, Placement placement) {}

@@ -1,0 +1,37 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.extender.placement.Placement;
+
+/** What the Ledger is told. Any order, late or twice: it must come out the same. */
+public sealed interface Event {
+  record PodSeen(PodFacts pod) implements Event {}
+
+  /** The pod's object is gone. */
+  record PodGone(String uid, String key) implements Event {}
+
+  record NodeSeen(NodeFacts node) implements Event {}
+
+  record NodeGone(String name) implements Event {}
+
+  record Reported(String node, NodeState state) implements Event {}
+
+  record StreamLost(String node) implements Event {}
+
+  /** Expect this pod there; replaces what was expected of it. */
+  record Reserve(PodFacts pod, String node, Placement placement) implements Event {}
+
+  /** Expect nothing of this pod any more. */
+  record Release(String uid) implements Event {}
+
+  record BindStarted(PodFacts pod, String node, Placement placement) implements Event {}
+
+  record BindDone(String uid) implements Event {}
+
+  /** The API server refused, or was never asked. */
+  record BindFailed(String uid) implements Event {}
+
+  /** The API server was asked and has not answered. */
+  record BindUnknown(String uid) implements Event {}
+
+  record Tick() implements Event {}
+}

@@ -1,0 +1,19 @@
+package dev.tranche.extender.ledger;
+
+/**
+ * A GPU as its node reports it.
+ *
+ * @param replicas R, at least 1
+ * @param healthReason empty when healthy
+ * @param clientsMax MPS clients; 0: no limit
+ */
+public record GpuFacts(
+    String uuid,
+    int index,
+    String model,
+    String resource,
+    int replicas,
+    long memoryUsableBytes,
+    boolean healthy,
+    String healthReason,
+    int clientsMax) {}

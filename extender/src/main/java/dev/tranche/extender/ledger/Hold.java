@@ -1,0 +1,77 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.extender.placement.Placement;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What one pod takes from one node.
+ *
+ * @param key {@code namespace/name}
+ * @param placement null: the pod is on the node, but nobody has said on which GPU
+ * @param exact the placement is known share by share, so that it can be sent as an assignment
+ * @param replicas that the pod takes in all, wherever they are
+ * @param confirmed the kubelet's read-back agrees
+ * @param sinceMs when this stage began
+ * @param expiresAtMs of a hold that nobody has bound yet
+ */
+public record Hold(
+    String uid,
+    String key,
+    String node,
+    String resource,
+    @Nullable Placement placement,
+    boolean exact,
+    int replicas,
+    Stage stage,
+    boolean confirmed,
+    long sinceMs,
+    long expiresAtMs) {
+  static final long NEVER = Long.MAX_VALUE;
+
+  public enum Stage {
+    /** On the node that we expect to win, or that another replica has asked to prepare. */
+    TENTATIVE,
+    /** Bind is under way; nobody knows yet whether the API server will accept it. */
+    BINDING,
+    /** The pod is on the node until it ends. */
+    BOUND
+  }
+
+  /** Replicas per uuid; empty while the place is unknown. */
+  public Map<String, Integer> held() {
+    return placement == null ? Map.of() : placement.held();
+  }
+
+  Hold at(Stage next, long nowMs, long expires) {
+    return new Hold(
+        uid, key, node, resource, placement, exact, replicas, next, confirmed, nowMs, expires);
+  }
+
+  Hold placed(Placement place, boolean isExact, boolean isConfirmed) {
+    return new Hold(
+        uid,
+        key,
+        node,
+        resource,
+        place,
+        isExact,
+        replicas,
+        stage,
+        isConfirmed,
+        sinceMs,
+        expiresAtMs);
+  }
+
+  Hold until(long expires) {
+    return new Hold(
+        uid, key, node, resource, placement, exact, replicas, stage, confirmed, sinceMs, expires);
+  }
+
+  Assignment assignment() {
+    if (placement == null) {
+      throw new IllegalStateException("pod " + key + " has no GPU that could be assigned");
+    }
+    return new Assignment(uid, key, resource, placement);
+  }
+}

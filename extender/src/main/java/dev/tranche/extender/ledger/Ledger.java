@@ -1,0 +1,514 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.extender.ledger.Hold.Stage;
+import dev.tranche.extender.placement.Placement;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Who holds what on which GPU: the one place that knows. A state machine without threads, clocks or
+ * sockets: it is told {@link Event}s, answers {@link Decision}s, and everybody else adapts to it.
+ * One event loop owns it.
+ *
+ * <p><b>A hold</b> is what one pod takes from one node. It begins tentative, on the node that the
+ * scheduler is expected to choose, so that the next pod does not count on the same room; becomes
+ * binding when the scheduler asks to bind; and bound when the API server has accepted or the
+ * informer shows the pod on the node. A tentative hold is replaced when its pod is asked about
+ * again and dropped when its time is up. A bound one ends with the pod's end and with nothing else:
+ * phase Succeeded or Failed, or the object gone. A terminating pod still holds.
+ *
+ * <p><b>The kubelet's choice is the truth.</b> A report says which replicas each container holds.
+ * If that is what was assigned, the hold is confirmed; if it is something else, the hold moves
+ * there and {@link Decision.Drifted} is said. A report never ends a hold: it may be older than the
+ * pod. And it never counts in parts: a list made in the middle of an admission is incomplete.
+ *
+ * <p><b>Unknown is the safe side.</b> A pod on a node without a known GPU, bound by another
+ * scheduler or before we started, counts against every GPU of its node until its annotation, a
+ * node's echo or a read-back tells. Replicas that the kubelet has given to a pod that we have not
+ * seen count where they are. So the sum of holds may exceed what is there; free never is below 0.
+ *
+ * <p><b>Any order.</b> The informer and the streams race with each other and with the verbs. A pod
+ * never returns from bound to pending nor from ended to running, so events that say so are late and
+ * ignored; a pod that is gone leaves a tombstone for as long as its events may come late. What a
+ * node echoes of assignments makes tentative holds here: this is how a new leader learns of binds
+ * that the old one had begun, and what belongs to pods that are gone is retracted.
+ *
+ * <p>Time is a parameter, in milliseconds of a clock that never goes back.
+ */
+public final class Ledger {
+  private final Timing timing;
+  private final Map<String, NodeBook> nodes = new HashMap<>();
+  private final Map<String, PodFacts> pods = new HashMap<>();
+
+  /** By pod uid: the node with its hold. */
+  private final Map<String, NodeBook> holders = new HashMap<>();
+
+  /** Uids of pods that are gone, the oldest first, with the time when that is forgotten. */
+  private final LinkedHashMap<String, Long> tombstones = new LinkedHashMap<>();
+
+  public Ledger(Timing timing) {
+    this.timing = timing;
+  }
+
+  /** One event's work: its time, what it decided, and the room that nodes had before. */
+  private record Step(
+      long nowMs, List<Decision> decisions, Map<NodeBook, Map<String, Integer>> before) {
+    void say(Decision decision) {
+      decisions.add(decision);
+    }
+
+    /** Must come before a change to the node. */
+    void touch(NodeBook node) {
+      if (!before.containsKey(node)) {
+        before.put(node, node.room());
+      }
+    }
+  }
+
+  public List<Decision> apply(Event event, long nowMs) {
+    var step = new Step(nowMs, new ArrayList<>(), new LinkedHashMap<>());
+    switch (event) {
+      case Event.PodSeen(PodFacts pod) -> podSeen(step, pod);
+      case Event.PodGone(String uid, String key) -> podGone(step, uid, key);
+      case Event.NodeSeen(NodeFacts node) -> nodeSeen(step, node);
+      case Event.NodeGone(String name) -> nodeGone(step, name);
+      case Event.Reported(String node, NodeState state) -> reported(step, book(node), state);
+      case Event.StreamLost(String node) -> streamLost(step, node);
+      case Event.Reserve(PodFacts pod, String node, Placement p) -> reserve(step, pod, node, p);
+      case Event.Release(String uid) -> release(step, uid);
+      case Event.BindStarted(PodFacts pod, String node, Placement p) ->
+          bindStarted(step, pod, node, p);
+      case Event.BindDone(String uid) -> bindDone(step, uid);
+      case Event.BindFailed(String uid) -> bindFailed(step, uid);
+      case Event.BindUnknown(String uid) -> bindUnknown(step, uid);
+      case Event.Tick() -> tick(step);
+    }
+    step.before().forEach((node, room) -> grew(step, node, room));
+    return step.decisions();
+  }
+
+  private static void grew(Step step, NodeBook node, Map<String, Integer> before) {
+    boolean grew =
+        node.room().entrySet().stream()
+            .anyMatch(now -> now.getValue() > before.getOrDefault(now.getKey(), 0));
+    if (grew) {
+      step.say(new Decision.RoomGrew(node.name));
+    }
+  }
+
+  // --- pods ---
+
+  private void podSeen(Step step, PodFacts pod) {
+    if (tombstones.containsKey(pod.uid())) {
+      return;
+    }
+    PodFacts before = pods.get(pod.uid());
+    boolean late =
+        before != null
+            && ((before.ended() && !pod.ended()) || (before.node() != null && pod.node() == null));
+    if (late) {
+      return;
+    }
+    pods.put(pod.uid(), pod);
+    if (pod.ended()) {
+      end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
+    } else if (pod.node() != null) {
+      settle(step, pod, book(pod.node()));
+    }
+  }
+
+  private void podGone(Step step, String uid, String key) {
+    PodFacts pod = pods.remove(uid);
+    tombstones.putIfAbsent(uid, step.nowMs() + timing.tombstoneMs());
+    String node = pod == null ? null : pod.node();
+    end(step, uid, key, node, step.nowMs() + timing.tombstoneMs());
+  }
+
+  private void end(Step step, String uid, String key, @Nullable String node, long listedUntilMs) {
+    NodeBook holder = holders.get(uid);
+    NodeBook book = holder != null ? holder : node == null ? null : book(node);
+    if (book == null) {
+      return;
+    }
+    step.touch(book);
+    book.ended.put(key, listedUntilMs);
+    drop(step, uid);
+  }
+
+  /** The pod is on this node, whoever put it there. */
+  private void settle(Step step, PodFacts pod, NodeBook book) {
+    NodeBook holder = holders.get(pod.uid());
+    Hold hold = holder == book ? book.holds.get(pod.uid()) : null;
+    if (holder != book) {
+      drop(step, pod.uid());
+    }
+    step.touch(book);
+    Hold bound = bound(step, pod, book, hold);
+    put(book, bound);
+    readBack(step, book, bound);
+  }
+
+  private Hold bound(Step step, PodFacts pod, NodeBook book, @Nullable Hold hold) {
+    int replicas = book.replicasPerGpu(pod.resource());
+    Optional<Places.Found> annotated = annotated(pod, book);
+    if (hold != null && (hold.confirmed() || agrees(hold, annotated))) {
+      return hold.stage() == Stage.BOUND ? hold : hold.at(Stage.BOUND, step.nowMs(), Hold.NEVER);
+    }
+    Places.Found found = annotated.orElseGet(() -> echoed(pod, book));
+    return new Hold(
+        pod.uid(),
+        pod.key(),
+        book.name,
+        pod.resource(),
+        found == null ? null : found.placement(),
+        found != null && found.exact(),
+        pod.demand(replicas).peakReplicas(),
+        Stage.BOUND,
+        false,
+        since(step, pod, hold),
+        Hold.NEVER);
+  }
+
+  /** A pod that ran before we saw it is in its GPU's mean load already. */
+  private long since(Step step, PodFacts pod, @Nullable Hold hold) {
+    if (hold != null && hold.stage() == Stage.BOUND) {
+      return hold.sinceMs();
+    }
+    return hold == null && pod.running() ? step.nowMs() - timing.youngMs() - 1 : step.nowMs();
+  }
+
+  /** A plain request cannot be cut into shares before its node has said its R. */
+  private static Optional<Places.Found> annotated(PodFacts pod, NodeBook book) {
+    return book.state == null && pod.stampedReplicas().isEmpty()
+        ? Optional.empty()
+        : Places.byAnnotation(pod, book.replicasPerGpu(pod.resource()));
+  }
+
+  /**
+   * A hold that we placed ourselves knows more than the annotation, if that names the same GPUs.
+   */
+  private static boolean agrees(Hold hold, Optional<Places.Found> annotated) {
+    if (hold.placement() == null || annotated.isEmpty()) {
+      return hold.placement() != null;
+    }
+    var held = annotated.get().placement().held();
+    return annotated.get().exact()
+        ? held.equals(hold.held())
+        : held.keySet().equals(hold.held().keySet());
+  }
+
+  private static Places.@Nullable Found echoed(PodFacts pod, NodeBook book) {
+    if (book.state == null) {
+      return null;
+    }
+    return book.state.echoes().stream()
+        .filter(a -> a.uid().equals(pod.uid()))
+        .findFirst()
+        .map(a -> Places.byEcho(pod, a.placement(), book.replicasPerGpu(pod.resource())))
+        .orElse(null);
+  }
+
+  // --- nodes ---
+
+  private void nodeSeen(Step step, NodeFacts facts) {
+    NodeBook book = book(facts.name());
+    step.touch(book);
+    book.facts = facts;
+  }
+
+  private void nodeGone(Step step, String name) {
+    NodeBook book = nodes.get(name);
+    if (book != null) {
+      step.touch(book);
+      book.facts = null;
+      forget(book);
+    }
+  }
+
+  private void streamLost(Step step, String name) {
+    NodeBook book = nodes.get(name);
+    if (book != null) {
+      step.touch(book);
+      book.live = false;
+      forget(book);
+    }
+  }
+
+  private void forget(NodeBook book) {
+    if (book.forgettable()) {
+      nodes.remove(book.name);
+    }
+  }
+
+  private void reported(Step step, NodeBook book, NodeState state) {
+    step.touch(book);
+    boolean opened = !book.live;
+    book.live = true;
+    book.state = state.orHoldingsOf(book.state);
+    state.echoes().forEach(echo -> echo(step, book, echo));
+    for (Hold hold : List.copyOf(book.holds.values())) {
+      Hold placed = hold.placement() == null ? placedAgain(book, hold) : hold;
+      Hold read = readBack(step, book, placed);
+      if (opened && read.exact() && !read.confirmed() && read.stage() != Stage.TENTATIVE) {
+        step.say(new Decision.Assign(book.name, read.assignment()));
+      }
+    }
+  }
+
+  /** An annotation may not have been readable before the node had said its R. */
+  private Hold placedAgain(NodeBook book, Hold hold) {
+    PodFacts pod = pods.get(hold.uid());
+    if (pod == null) {
+      return hold;
+    }
+    Optional<Places.Found> found = annotated(pod, book);
+    Places.Found place = found.orElseGet(() -> echoed(pod, book));
+    if (place == null) {
+      return hold;
+    }
+    Hold placed = hold.placed(place.placement(), place.exact(), false);
+    put(book, placed);
+    return placed;
+  }
+
+  private void echo(Step step, NodeBook book, Assignment echo) {
+    PodFacts pod = pods.get(echo.uid());
+    boolean over = tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
+    NodeBook holder = holders.get(echo.uid());
+    if (over || (holder != null && holder != book)) {
+      step.say(new Decision.Retract(book.name, echo.uid()));
+    } else if (holder == null) {
+      put(book, tentative(echo.uid(), echo.key(), book, echo.resource(), echo.placement(), step));
+    } else {
+      Hold hold = Objects.requireNonNull(book.holds.get(echo.uid()));
+      if (hold.stage() == Stage.TENTATIVE) {
+        put(book, hold.until(step.nowMs() + timing.tentativeMs()));
+      }
+    }
+  }
+
+  /** Moves or confirms a bound hold by what the kubelet says. */
+  private Hold readBack(Step step, NodeBook book, Hold hold) {
+    PodFacts pod = pods.get(hold.uid());
+    if (book.state == null || pod == null || pod.node() == null) {
+      return hold;
+    }
+    Map<String, Map<String, Integer>> read = book.state.holdings().get(hold.key());
+    if (read == null) {
+      return hold;
+    }
+    Optional<Placement> actual = Places.byReadBack(pod, read, book.replicasPerGpu(hold.resource()));
+    if (actual.isEmpty()) {
+      return hold;
+    }
+    Placement place = actual.get();
+    boolean moved = hold.exact() && !hold.held().keySet().equals(place.held().keySet());
+    if (moved) {
+      List<String> assigned = List.copyOf(hold.held().keySet());
+      List<String> now = List.copyOf(place.held().keySet());
+      step.say(new Decision.Drifted(book.name, hold.key(), assigned, now));
+    }
+    boolean same = hold.held().equals(place.held());
+    if (hold.confirmed() && same) {
+      return hold;
+    }
+    Hold confirmed = hold.placed(place, false, true);
+    put(book, confirmed);
+    return confirmed;
+  }
+
+  // --- verbs ---
+
+  private void reserve(Step step, PodFacts pod, String node, Placement placement) {
+    if (settled(pod.uid())) {
+      return;
+    }
+    drop(step, pod.uid());
+    NodeBook book = book(node);
+    step.touch(book);
+    put(book, tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step));
+  }
+
+  private void release(Step step, String uid) {
+    if (!settled(uid)) {
+      drop(step, uid);
+    }
+  }
+
+  private void bindStarted(Step step, PodFacts pod, String node, Placement placement) {
+    if (bound(pod.uid())) {
+      return;
+    }
+    drop(step, pod.uid());
+    NodeBook book = book(node);
+    step.touch(book);
+    Hold hold =
+        tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step)
+            .at(Stage.BINDING, step.nowMs(), Hold.NEVER);
+    put(book, hold);
+    step.say(new Decision.Assign(node, hold.assignment()));
+  }
+
+  private void bindDone(Step step, String uid) {
+    NodeBook book = holders.get(uid);
+    Hold hold = book == null ? null : book.holds.get(uid);
+    if (book != null && hold != null && hold.stage() == Stage.BINDING) {
+      // The informer will show it; if it never does, the pod was deleted before we looked.
+      put(book, hold.at(Stage.BOUND, step.nowMs(), step.nowMs() + timing.unknownBindMs()));
+    }
+  }
+
+  private void bindFailed(Step step, String uid) {
+    if (!bound(uid)) {
+      drop(step, uid);
+    }
+  }
+
+  private void bindUnknown(Step step, String uid) {
+    NodeBook book = holders.get(uid);
+    Hold hold = book == null ? null : book.holds.get(uid);
+    if (book != null && hold != null && hold.stage() == Stage.BINDING) {
+      put(book, hold.until(step.nowMs() + timing.unknownBindMs()));
+    }
+  }
+
+  // --- time ---
+
+  private void tick(Step step) {
+    tombstones.values().removeIf(until -> until <= step.nowMs());
+    for (NodeBook book : List.copyOf(nodes.values())) {
+      book.ended.values().removeIf(until -> until <= step.nowMs());
+      for (Hold hold : List.copyOf(book.holds.values())) {
+        pass(step, book, hold);
+      }
+      forget(book);
+    }
+  }
+
+  private void pass(Step step, NodeBook book, Hold hold) {
+    if (hold.expiresAtMs() <= step.nowMs()) {
+      PodFacts pod = pods.get(hold.uid());
+      if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
+        put(book, hold.until(Hold.NEVER));
+        return;
+      }
+      drop(step, hold.uid());
+      step.say(new Decision.Expired(book.name, hold.key()));
+    }
+  }
+
+  // --- holds ---
+
+  private Hold tentative(
+      String uid, String key, NodeBook book, String resource, Placement placement, Step step) {
+    int replicas = placement.held().values().stream().mapToInt(Integer::intValue).sum();
+    long expires = step.nowMs() + timing.tentativeMs();
+    return new Hold(
+        uid,
+        key,
+        book.name,
+        resource,
+        placement,
+        true,
+        replicas,
+        Stage.TENTATIVE,
+        false,
+        step.nowMs(),
+        expires);
+  }
+
+  private void put(NodeBook book, Hold hold) {
+    book.holds.put(hold.uid(), hold);
+    holders.put(hold.uid(), book);
+  }
+
+  private void drop(Step step, String uid) {
+    NodeBook book = holders.remove(uid);
+    Hold hold = book == null ? null : book.holds.get(uid);
+    if (book == null || hold == null) {
+      return;
+    }
+    step.touch(book);
+    book.holds.remove(uid);
+    if (hold.stage() != Stage.TENTATIVE && !hold.confirmed()) {
+      step.say(new Decision.Retract(book.name, uid));
+    }
+    forget(book);
+  }
+
+  private boolean bound(String uid) {
+    return hold(uid).filter(h -> h.stage() == Stage.BOUND).isPresent();
+  }
+
+  private boolean settled(String uid) {
+    return hold(uid).filter(h -> h.stage() != Stage.TENTATIVE).isPresent();
+  }
+
+  private NodeBook book(String name) {
+    return nodes.computeIfAbsent(name, NodeBook::new);
+  }
+
+  // --- what others may read ---
+
+  public Optional<Hold> hold(String uid) {
+    NodeBook book = holders.get(uid);
+    return book == null ? Optional.empty() : Optional.ofNullable(book.holds.get(uid));
+  }
+
+  public Optional<PodFacts> pod(String uid) {
+    return Optional.ofNullable(pods.get(uid));
+  }
+
+  public Collection<PodFacts> pods() {
+    return Collections.unmodifiableCollection(pods.values());
+  }
+
+  /** Every node that anything is known of. */
+  public Collection<String> nodes() {
+    return Collections.unmodifiableCollection(nodes.keySet());
+  }
+
+  public Optional<NodeFacts> node(String name) {
+    NodeBook book = nodes.get(name);
+    return book == null ? Optional.empty() : Optional.ofNullable(book.facts);
+  }
+
+  public Collection<Hold> holds(String node) {
+    NodeBook book = nodes.get(node);
+    return book == null ? List.of() : Collections.unmodifiableCollection(book.holds.values());
+  }
+
+  /** The R that a pod without a stamp is measured with on this node. */
+  public int replicasPerGpu(String node, String resource) {
+    NodeBook book = nodes.get(node);
+    return book == null ? 1 : book.replicasPerGpu(resource);
+  }
+
+  /**
+   * A node as it is, or as it would be without some holds.
+   *
+   * @param counted the holds that count
+   */
+  public NodeView view(String node, Predicate<Hold> counted, long nowMs) {
+    NodeBook book = nodes.get(node);
+    return book == null
+        ? new NodeView(node, NodeView.Availability.SILENT, List.of())
+        : book.view(counted, nowMs - timing.youngMs());
+  }
+
+  /** Whether every node that should report has done so. */
+  public boolean allReported() {
+    return nodes.values().stream()
+        .filter(b -> b.facts != null && b.facts.advertises())
+        .allMatch(b -> b.state != null && b.live);
+  }
+}

@@ -1,0 +1,123 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.extender.ledger.NodeView.Availability;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
+
+/** One node's page of the Ledger. */
+final class NodeBook {
+  final String name;
+
+  /** By pod uid. */
+  final Map<String, Hold> holds = new LinkedHashMap<>();
+
+  /** Pods that ended here, by key, with the time until which the kubelet may still list them. */
+  final Map<String, Long> ended = new HashMap<>();
+
+  @Nullable NodeFacts facts;
+  @Nullable NodeState state;
+  boolean live;
+
+  NodeBook(String name) {
+    this.name = name;
+  }
+
+  Availability availability() {
+    if (state == null || !live) {
+      return Availability.SILENT;
+    }
+    return state.serving() ? Availability.AVAILABLE : Availability.NOT_SERVING;
+  }
+
+  /** The most replicas that a GPU of a resource has; 1 while nothing is known. */
+  int replicasPerGpu(String resource) {
+    return state == null
+        ? 1
+        : state.gpus().stream()
+            .filter(g -> g.resource().equals(resource))
+            .mapToInt(GpuFacts::replicas)
+            .max()
+            .orElse(1);
+  }
+
+  boolean forgettable() {
+    return facts == null && !live && holds.isEmpty() && ended.isEmpty();
+  }
+
+  NodeView view(Predicate<Hold> counted, long youngSinceMs) {
+    if (state == null) {
+      return new NodeView(name, availability(), List.of());
+    }
+    Map<String, Integer> stray = stray();
+    var gpus = new ArrayList<NodeView.Gpu>(state.gpus().size());
+    for (GpuFacts gpu : state.gpus()) {
+      gpus.add(gpu(gpu, counted, stray.getOrDefault(gpu.uuid(), 0), youngSinceMs));
+    }
+    return new NodeView(name, availability(), gpus);
+  }
+
+  private NodeView.Gpu gpu(GpuFacts gpu, Predicate<Hold> counted, int stray, long youngSinceMs) {
+    int held = 0;
+    int lost = 0;
+    int clients = 0;
+    var young = new ArrayList<NodeView.Young>(0);
+    for (Hold hold : holds.values()) {
+      if (!counted.test(hold)) {
+        continue;
+      }
+      Integer here = hold.held().get(gpu.uuid());
+      if (hold.placement() == null && hold.resource().equals(gpu.resource())) {
+        lost += hold.replicas();
+      } else if (here != null && hold.placement() != null) {
+        held += here;
+        clients += Math.max(1, hold.placement().clients(gpu.uuid()));
+        if (hold.sinceMs() >= youngSinceMs) {
+          young.add(new NodeView.Young(here, hold.sinceMs()));
+        }
+      }
+    }
+    boolean cordoned = facts != null && facts.cordoned().contains(gpu.uuid());
+    return new NodeView.Gpu(gpu, cordoned, held, stray + lost, clients, young);
+  }
+
+  /** What the kubelet says is held by pods that we have not seen yet, per uuid. */
+  private Map<String, Integer> stray() {
+    if (state == null || state.holdings().isEmpty()) {
+      return Map.of();
+    }
+    var known = new HashSet<String>();
+    holds.values().forEach(h -> known.add(h.key()));
+    var stray = new HashMap<String, Integer>();
+    state
+        .holdings()
+        .forEach(
+            (key, containers) -> {
+              if (!known.contains(key) && !ended.containsKey(key)) {
+                containers
+                    .values()
+                    .forEach(d -> d.forEach((uuid, n) -> stray.merge(uuid, n, Integer::sum)));
+              }
+            });
+    return stray;
+  }
+
+  /** Replicas that a new pod could get, per uuid. */
+  Map<String, Integer> room() {
+    if (availability() != Availability.AVAILABLE) {
+      return Map.of();
+    }
+    var room = new HashMap<String, Integer>();
+    for (NodeView.Gpu gpu : view(h -> true, Long.MAX_VALUE).gpus()) {
+      if (gpu.facts().healthy() && !gpu.cordoned()) {
+        room.put(gpu.facts().uuid(), gpu.freeReplicas());
+      }
+    }
+    return room;
+  }
+}

@@ -1,0 +1,43 @@
+package dev.tranche.extender.ledger;
+
+import java.util.List;
+
+/**
+ * A node's GPUs and who takes what of them, at one moment.
+ *
+ * @param gpus as the last report has them; empty before the first
+ */
+public record NodeView(String name, Availability availability, List<Gpu> gpus) {
+  public enum Availability {
+    AVAILABLE,
+    /** No live stream, or none that has reported. */
+    SILENT,
+    /** Draining, or not registered with the kubelet. */
+    NOT_SERVING
+  }
+
+  /**
+   * @param heldReplicas by pods whose GPU is known
+   * @param strayReplicas that may be here: by pods whose GPU is unknown, and by pods that only the
+   *     kubelet knows
+   * @param heldClients containers on it
+   * @param young holds too young to be measured, or perhaps so
+   */
+  public record Gpu(
+      GpuFacts facts,
+      boolean cordoned,
+      int heldReplicas,
+      int strayReplicas,
+      int heldClients,
+      List<Young> young) {
+    /** Replicas that surely are free. */
+    public int freeReplicas() {
+      return Math.max(0, facts.replicas() - heldReplicas - strayReplicas);
+    }
+  }
+
+  /**
+   * @param sinceMs when the hold began
+   */
+  public record Young(int replicas, long sinceMs) {}
+}

@@ -1,0 +1,75 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.placement.AllowList;
+import dev.tranche.extender.placement.Ask;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalInt;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What we keep of a pod that asks for GPUs.
+ *
+ * @param node that it is bound to
+ * @param ended in phase Succeeded or Failed: it holds nothing any more, though it still exists. A
+ *     terminating pod has not ended.
+ * @param running its containers have started
+ * @param resource that it asks for
+ * @param requests in the order of admission
+ * @param annotations ours only
+ */
+public record PodFacts(
+    String uid,
+    String namespace,
+    String name,
+    @Nullable String node,
+    boolean ended,
+    boolean running,
+    String resource,
+    List<Demand.Request> requests,
+    Map<String, String> annotations) {
+  private static final int REPLICAS_MAX = 10_000;
+
+  public PodFacts {
+    requests = List.copyOf(requests);
+    annotations = Map.copyOf(annotations);
+  }
+
+  /** {@code namespace/name}. */
+  public String key() {
+    return namespace + "/" + name;
+  }
+
+  /** The same pod, bound. */
+  public PodFacts on(String boundTo) {
+    return new PodFacts(
+        uid, namespace, name, boundTo, ended, running, resource, requests, annotations);
+  }
+
+  /** R by the webhook's stamp; empty for a plain request. */
+  public OptionalInt stampedReplicas() {
+    String stamp = annotations.get(Names.REPLICAS_PER_GPU);
+    if (stamp == null || !stamp.matches("[1-9]\\d{0,4}")) {
+      return OptionalInt.empty();
+    }
+    return OptionalInt.of(Math.min(REPLICAS_MAX, Integer.parseInt(stamp)));
+  }
+
+  /**
+   * @param nodeReplicas R of the node, for a pod without a stamp
+   */
+  public Demand demand(int nodeReplicas) {
+    return Demand.of(resource, stampedReplicas().orElse(nodeReplicas), requests, annotations);
+  }
+
+  /** As {@link #demand}, with what the pod says of GPUs. */
+  public Ask ask(int nodeReplicas) {
+    return new Ask(
+        demand(nodeReplicas),
+        stampedReplicas(),
+        AllowList.parse(annotations.get(Names.GPU_MODEL)),
+        AllowList.parse(annotations.get(Names.GPU_UUID)));
+  }
+}

@@ -1,0 +1,15 @@
+package dev.tranche.extender.ledger;
+
+/**
+ * The Ledger's patience.
+ *
+ * @param tentativeMs a hold that is not bound by then is dropped: longer than kube-scheduler takes
+ *     from prioritize to bind, permit and volume binding included
+ * @param unknownBindMs a bind whose outcome is unknown is dropped by then, if no informer has shown
+ *     it
+ * @param tombstoneMs for so long the events of a pod that is gone may come late
+ * @param youngMs for so long a pod may not be seen in its GPU's mean load
+ */
+public record Timing(long tentativeMs, long unknownBindMs, long tombstoneMs, long youngMs) {
+  public static final Timing DEFAULT = new Timing(30_000, 60_000, 15_000, 30_000);
+}

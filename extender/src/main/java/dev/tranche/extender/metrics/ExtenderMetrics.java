@@ -1,0 +1,158 @@
+package dev.tranche.extender.metrics;
+
+import dev.tranche.extender.placement.Reason;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.time.Duration;
+import java.util.EnumMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.function.Supplier;
+
+/** Everything that is counted here, by name. */
+public final class ExtenderMetrics {
+  private static final Duration[] LATENCIES = {
+    Duration.ofNanos(250_000),
+    Duration.ofNanos(500_000),
+    Duration.ofMillis(1),
+    Duration.ofNanos(2_500_000),
+    Duration.ofMillis(5),
+    Duration.ofMillis(10),
+    Duration.ofMillis(25),
+    Duration.ofMillis(50),
+    Duration.ofMillis(100),
+    Duration.ofMillis(250),
+    Duration.ofMillis(500),
+    Duration.ofSeconds(1),
+    Duration.ofSeconds(5),
+  };
+
+  private final MeterRegistry registry;
+  private final Map<Verb, Timer> decided = new EnumMap<>(Verb.class);
+  private final Map<Verb, Timer> failed = new EnumMap<>(Verb.class);
+  private final Map<Reason, Counter> denied = new EnumMap<>(Reason.class);
+  private final Counter neutral;
+  private final Counter withoutRoom;
+  private final Counter ackTimeouts;
+  private final Counter drifts;
+  private final Counter expired;
+  private final Counter wakeUps;
+  private final Counter waitingEvicted;
+
+  public enum Verb {
+    FILTER,
+    PRIORITIZE,
+    BIND;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT);
+    }
+  }
+
+  public ExtenderMetrics(MeterRegistry registry) {
+    this.registry = registry;
+    for (Verb verb : Verb.values()) {
+      decided.put(verb, timer(verb, "decided"));
+      failed.put(verb, timer(verb, "error"));
+    }
+    for (Reason reason : Reason.values()) {
+      denied.put(reason, denials(reason));
+    }
+    neutral =
+        counter(
+            "tranche.extender.prioritize.neutral",
+            "Prioritize calls answered with equal scores, since nothing could be decided.");
+    withoutRoom =
+        counter(
+            "tranche.extender.bind.without.room",
+            "Binds refused because the room had gone since filter.");
+    ackTimeouts =
+        counter(
+            "tranche.extender.bind.ack.timeouts",
+            "Binds given up because the node did not acknowledge the assignment.");
+    drifts =
+        counter(
+            "tranche.extender.drift", "Pods that the kubelet gave other GPUs than were assigned.");
+    expired = counter("tranche.extender.holds.expired", "Tentative holds that were never bound.");
+    wakeUps =
+        counter("tranche.extender.wake.ups", "Nodes patched so that rejected pods are tried.");
+    waitingEvicted =
+        counter(
+            "tranche.extender.waiting.evicted",
+            "Rejected pods forgotten because too many wait; they wake by other events only.");
+  }
+
+  private Timer timer(Verb verb, String outcome) {
+    return Timer.builder("tranche.extender.verb.duration")
+        .description("Time from a verb's request to its answer.")
+        .tag("verb", verb.toString())
+        .tag("outcome", outcome)
+        .serviceLevelObjectives(LATENCIES)
+        .register(registry);
+  }
+
+  private Counter denials(Reason reason) {
+    return Counter.builder("tranche.extender.denied.nodes")
+        .description("Nodes that filter refused, by reason.")
+        .tag("reason", reason.name().toLowerCase(Locale.ROOT))
+        .register(registry);
+  }
+
+  private Counter counter(String name, String help) {
+    return Counter.builder(name).description(help).register(registry);
+  }
+
+  /** A counter with one tag; the values must be few. */
+  public Counter counter(String name, String help, String tag, String value) {
+    return Counter.builder(name).description(help).tag(tag, value).register(registry);
+  }
+
+  public void gauge(String name, String help, Supplier<Number> value) {
+    Gauge.builder(name, value).description(help).strongReference(true).register(registry);
+  }
+
+  public void answered(Verb verb, boolean error, long durationNs) {
+    Timer timer = (error ? failed : decided).get(verb);
+    if (timer != null) {
+      timer.record(Duration.ofNanos(durationNs));
+    }
+  }
+
+  public void denied(Reason reason) {
+    Counter counter = denied.get(reason);
+    if (counter != null) {
+      counter.increment();
+    }
+  }
+
+  public void neutralPrioritize() {
+    neutral.increment();
+  }
+
+  public void bindWithoutRoom() {
+    withoutRoom.increment();
+  }
+
+  public void ackTimeout() {
+    ackTimeouts.increment();
+  }
+
+  public void drift() {
+    drifts.increment();
+  }
+
+  public void expired() {
+    expired.increment();
+  }
+
+  public void wakeUp() {
+    wakeUps.increment();
+  }
+
+  public void waitingEvicted() {
+    waitingEvicted.increment();
+  }
+}

@@ -1,0 +1,104 @@
+package dev.tranche.extender.metrics;
+
+import dev.tranche.extender.verb.Inspection;
+import io.prometheus.metrics.model.registry.MultiCollector;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
+import io.prometheus.metrics.model.snapshots.Labels;
+import io.prometheus.metrics.model.snapshots.MetricSnapshots;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.function.ToDoubleFunction;
+
+/**
+ * Series that come and go with GPUs: written from one picture at each scrape, since a meter for
+ * each of tens of thousands of GPUs would never be given back.
+ */
+public final class GpuCollector implements MultiCollector {
+  private volatile Inspection latest = new Inspection(List.of(), Map.of(), 0);
+
+  /** What the next scrape shows. */
+  public void show(Inspection inspection) {
+    latest = inspection;
+  }
+
+  @Override
+  public MetricSnapshots collect() {
+    Inspection now = latest;
+    return MetricSnapshots.builder()
+        .metricSnapshot(
+            gauge(
+                now,
+                "tranche_extender_gpu_replicas",
+                "Replicas that the GPU is cut into.",
+                g -> g.view().replicas()))
+        .metricSnapshot(
+            gauge(
+                now,
+                "tranche_extender_gpu_free_replicas",
+                "Replicas that no pod holds.",
+                g -> g.view().freeReplicas()))
+        .metricSnapshot(
+            gauge(
+                now,
+                "tranche_extender_gpu_sm_load_ratio",
+                "Effective SM load that pods are placed by: measured, plus what is too young to"
+                    + " be measured.",
+                g -> g.view().smLoad()))
+        .metricSnapshot(
+            gauge(
+                now,
+                "tranche_extender_gpu_memory_free_bytes",
+                "Memory that is neither granted nor measured in use.",
+                g -> g.view().memoryFreeBytes()))
+        .metricSnapshot(
+            gauge(
+                now,
+                "tranche_extender_gpu_reading_age_seconds",
+                "Age of the GPU's last load reading; -1 without one.",
+                g -> g.ageMs() < 0 ? -1 : g.ageMs() / 1_000.0))
+        .metricSnapshot(
+            gauge(
+                now,
+                "tranche_extender_gpu_measured",
+                "1 if the load is fresh enough to place by, else 0: allocation only.",
+                g -> g.view().measured() ? 1 : 0))
+        .metricSnapshot(holds(now))
+        .build();
+  }
+
+  private static GaugeSnapshot gauge(
+      Inspection now, String name, String help, ToDoubleFunction<Inspection.Gpu> value) {
+    var points = new ArrayList<GaugeDataPointSnapshot>();
+    for (Inspection.Node node : now.nodes()) {
+      for (Inspection.Gpu gpu : node.gpus()) {
+        var view = gpu.view();
+        Labels labels =
+            Labels.of(
+                "node", node.name(),
+                "gpu", Integer.toString(view.index()),
+                "uuid", view.uuid(),
+                "model", view.model());
+        points.add(point(labels, value.applyAsDouble(gpu)));
+      }
+    }
+    var snapshot = GaugeSnapshot.builder().name(name).help(help);
+    points.forEach(snapshot::dataPoint);
+    return snapshot.build();
+  }
+
+  private static GaugeSnapshot holds(Inspection now) {
+    var snapshot =
+        GaugeSnapshot.builder()
+            .name("tranche_extender_holds")
+            .help("Holds of pods on GPUs, by stage; confirmed ones are bound and read back.");
+    now.holdsByStage()
+        .forEach((stage, count) -> snapshot.dataPoint(point(Labels.of("stage", stage), count)));
+    return snapshot.build();
+  }
+
+  private static GaugeDataPointSnapshot point(Labels labels, double value) {
+    return GaugeDataPointSnapshot.builder().labels(labels).value(value).build();
+  }
+}

@@ -1,0 +1,5 @@
+/** What Prometheus reads. */
+@NullMarked
+package dev.tranche.extender.metrics;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,9 @@
+package dev.tranche.extender.placement;
+
+import java.util.Comparator;
+
+/** Which GPU is tried first for a share. */
+@FunctionalInterface
+public interface GpuOrder {
+  Comparator<GpuView> forShare(int replicas);
+}

@@ -1,0 +1,63 @@
+package dev.tranche.extender.placement;
+
+/**
+ * One GPU at one moment, as a pod that looks for room sees it.
+ *
+ * @param replicas R
+ * @param freeReplicas not held, nor perhaps held by pods whose GPU is unknown
+ * @param freeClients MPS client slots; {@link #UNLIMITED} without a limit
+ * @param memoryUsableBytes total less the driver's reserve
+ * @param memoryFreeBytes real: usable less the larger of what is granted and what is measured
+ * @param smLoad effective: measured mean plus granted shares too young to be measured; 0 to 1, or
+ *     above when more is expected than the GPU has
+ * @param measured false: no reading, or one past its age; {@code smLoad} then says nothing
+ */
+public record GpuView(
+    String uuid,
+    int index,
+    String model,
+    String resource,
+    int replicas,
+    boolean healthy,
+    boolean cordoned,
+    int freeReplicas,
+    int freeClients,
+    long memoryUsableBytes,
+    long memoryFreeBytes,
+    double smLoad,
+    boolean measured) {
+  public static final int UNLIMITED = Integer.MAX_VALUE;
+
+  /**
+   * Part of the usable memory that may be in use beyond the grants before replicas are refused: an
+   * idle driver or a display server keeps some, and must not make a whole GPU unplaceable.
+   */
+  static final double MEMORY_SLACK_RATIO = 0.02;
+
+  /** Memory that so many replicas are granted. */
+  public long grantedBytes(int share) {
+    return memoryUsableBytes / replicas * share;
+  }
+
+  /** Replicas that the real free memory can back. */
+  public int replicasByMemory() {
+    if (memoryUsableBytes <= 0) {
+      return replicas;
+    }
+    double slack = memoryUsableBytes * MEMORY_SLACK_RATIO;
+    double backed = (memoryFreeBytes + slack) * replicas / memoryUsableBytes;
+    return (int) Math.max(0, Math.min(replicas, Math.floor(backed)));
+  }
+
+  /** 0 to 1. */
+  public double memoryHeadroom() {
+    return memoryUsableBytes <= 0
+        ? 0
+        : Math.clamp((double) memoryFreeBytes / memoryUsableBytes, 0, 1);
+  }
+
+  /** 0 to 1. */
+  public double smHeadroom() {
+    return 1 - Math.clamp(smLoad, 0, 1);
+  }
+}

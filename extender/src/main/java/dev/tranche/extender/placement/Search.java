@@ -1,0 +1,173 @@
+package dev.tranche.extender.placement;
+
+import dev.tranche.api.Demand;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * Depth-first over the shares, GPUs in the policy's order, so that the first complete answer is the
+ * policy's best. Plain requests that fit no GPU whole are spread over as few as possible.
+ */
+final class Search {
+  /** A search that takes longer is given up: such a pod is refused rather than the loop held. */
+  private static final int STEPS_MAX = 20_000;
+
+  private final Demand demand;
+  private final List<Slot> slots;
+  private final GpuOrder order;
+  private int steps;
+
+  Search(Demand demand, List<Slot> slots, GpuOrder order) {
+    this.demand = demand;
+    this.slots = slots;
+    this.order = order;
+  }
+
+  /** One share of one container. */
+  private record Item(int container, int replicas) {}
+
+  Optional<Placement> run() {
+    return demand.onOneGpu() ? together() : apart();
+  }
+
+  /** All containers on one GPU that holds the peak. */
+  private Optional<Placement> together() {
+    int peak = demand.peakReplicas();
+    int clients = demand.containers().size();
+    boolean single = demand.containers().stream().allMatch(c -> c.shares().size() == 1);
+    if (single) {
+      for (Slot slot : ordered(peak)) {
+        if (slot.fits(peak, clients)) {
+          return Optional.of(peaked(List.of(new Placement.Share(slot.gpu.uuid(), peak))));
+        }
+      }
+    }
+    boolean plain = demand.containers().stream().allMatch(Demand.Container::splittable);
+    return plain ? fill(peak).map(this::peaked) : Optional.empty();
+  }
+
+  private Placement peaked(List<Placement.Share> peak) {
+    var containers = new ArrayList<Placement.Container>();
+    for (Demand.Container container : Placement.steered(demand)) {
+      containers.add(new Placement.Container(container.name(), prefix(peak, container.replicas())));
+    }
+    return new Placement(containers, Placement.of(List.of(whole(peak))).held());
+  }
+
+  private static Placement.Container whole(List<Placement.Share> shares) {
+    return new Placement.Container("", shares);
+  }
+
+  private static List<Placement.Share> prefix(List<Placement.Share> shares, int replicas) {
+    var taken = new ArrayList<Placement.Share>();
+    int left = replicas;
+    for (Placement.Share share : shares) {
+      int take = Math.min(left, share.replicas());
+      if (take > 0) {
+        taken.add(new Placement.Share(share.uuid(), take));
+        left -= take;
+      }
+    }
+    return taken;
+  }
+
+  private Optional<Placement> apart() {
+    var chosen = new ArrayList<List<Placement.Share>>();
+    demand.containers().forEach(c -> chosen.add(new ArrayList<>()));
+    if (assign(items(false), 0, chosen)) {
+      return Optional.of(placed(chosen));
+    }
+    boolean anySplittable = demand.containers().stream().anyMatch(Demand.Container::splittable);
+    if (!anySplittable || !assign(items(true), 0, chosen)) {
+      return Optional.empty();
+    }
+    for (int i = 0; i < demand.containers().size(); i++) {
+      Demand.Container container = demand.containers().get(i);
+      if (container.splittable()) {
+        Optional<List<Placement.Share>> filled = fill(container.replicas());
+        if (filled.isEmpty()) {
+          return Optional.empty();
+        }
+        chosen.set(i, filled.get());
+      }
+    }
+    return Optional.of(placed(chosen));
+  }
+
+  private Placement placed(List<List<Placement.Share>> chosen) {
+    var containers = new ArrayList<Placement.Container>();
+    for (int i = 0; i < chosen.size(); i++) {
+      String name = demand.containers().get(i).name();
+      containers.add(new Placement.Container(name, chosen.get(i)));
+    }
+    return Placement.of(containers);
+  }
+
+  private List<Item> items(boolean firmOnly) {
+    var items = new ArrayList<Item>();
+    for (int i = 0; i < demand.containers().size(); i++) {
+      Demand.Container container = demand.containers().get(i);
+      if (!firmOnly || !container.splittable()) {
+        for (int replicas : container.shares()) {
+          items.add(new Item(i, replicas));
+        }
+      }
+    }
+    return items;
+  }
+
+  private boolean assign(List<Item> items, int at, List<List<Placement.Share>> chosen) {
+    if (at == items.size()) {
+      return true;
+    }
+    Item item = items.get(at);
+    List<Placement.Share> own = chosen.get(item.container());
+    Set<String> used = new HashSet<>();
+    own.forEach(s -> used.add(s.uuid()));
+    for (Slot slot : ordered(item.replicas())) {
+      if (used.contains(slot.gpu.uuid()) || !slot.fits(item.replicas(), 1)) {
+        continue;
+      }
+      if (++steps > STEPS_MAX) {
+        return false;
+      }
+      slot.take(item.replicas(), 1);
+      own.add(new Placement.Share(slot.gpu.uuid(), item.replicas()));
+      if (assign(items, at + 1, chosen)) {
+        return true;
+      }
+      own.removeLast();
+      slot.giveBack(item.replicas(), 1);
+    }
+    return false;
+  }
+
+  /** Emptiest GPUs first: that takes the fewest. */
+  private Optional<List<Placement.Share>> fill(int replicas) {
+    var shares = new ArrayList<Placement.Share>();
+    int left = replicas;
+    List<Slot> emptiest =
+        slots.stream().sorted(Comparator.comparingInt((Slot s) -> -s.room())).toList();
+    for (Slot slot : emptiest) {
+      int take = Math.min(left, slot.room());
+      if (take > 0) {
+        slot.take(take, 1);
+        shares.add(new Placement.Share(slot.gpu.uuid(), take));
+        left -= take;
+      }
+    }
+    return left == 0 ? Optional.of(shares) : Optional.empty();
+  }
+
+  private List<Slot> ordered(int replicas) {
+    if (slots.size() == 1) {
+      return slots;
+    }
+    Comparator<GpuView> best = order.forShare(replicas);
+    return slots.stream().sorted((a, b) -> best.compare(a.gpu, b.gpu)).toList();
+  }
+}

@@ -1,0 +1,70 @@
+package dev.tranche.extender.score;
+
+import dev.tranche.extender.placement.GpuOrder;
+import dev.tranche.extender.placement.GpuView;
+import java.util.Comparator;
+import java.util.Locale;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** How GPUs compare: each policy is one line of a table. */
+public enum Policy {
+  /** Least effective SM load, then most free memory, then most free replicas. */
+  LOAD(
+      share ->
+          Comparator.comparingLong(Policy::loadStep)
+              .thenComparing(Comparator.comparingDouble(GpuView::memoryHeadroom).reversed())
+              .thenComparing(Comparator.comparingDouble(Policy::freeRatio).reversed())
+              .thenComparingInt(GpuView::index)),
+  /** Most free replicas. */
+  SPREAD(
+      share ->
+          Comparator.comparingDouble(Policy::freeRatio)
+              .reversed()
+              .thenComparingInt(GpuView::index)),
+  /** The smallest hole that is large enough. */
+  PACKED(
+      share ->
+          Comparator.comparingInt((GpuView gpu) -> gpu.freeReplicas() - share)
+              .thenComparingInt(GpuView::index));
+
+  /** Loads nearer than this are the same load, so that memory decides rather than noise. */
+  private static final double LOAD_STEP = 0.05;
+
+  /** An unmeasured GPU is taken for half loaded: neither attractive nor shunned. */
+  private static final double UNMEASURED_LOAD = 0.5;
+
+  @SuppressWarnings("ImmutableEnumChecker") // Comparators without state.
+  private final GpuOrder order;
+
+  Policy(GpuOrder order) {
+    this.order = order;
+  }
+
+  public GpuOrder order() {
+    return order;
+  }
+
+  /** Reads a flag's or annotation's value. */
+  public static Optional<Policy> parse(@Nullable String name) {
+    for (Policy policy : values()) {
+      if (policy.toString().equals(name)) {
+        return Optional.of(policy);
+      }
+    }
+    return Optional.empty();
+  }
+
+  private static long loadStep(GpuView gpu) {
+    return Math.round((gpu.measured() ? gpu.smLoad() : UNMEASURED_LOAD) / LOAD_STEP);
+  }
+
+  static double freeRatio(GpuView gpu) {
+    return (double) gpu.freeReplicas() / gpu.replicas();
+  }
+
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

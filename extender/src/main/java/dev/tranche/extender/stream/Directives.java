@@ -1,0 +1,42 @@
+package dev.tranche.extender.stream;
+
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.extender.ledger.Assignment;
+import dev.tranche.extender.placement.Placement;
+import java.time.Duration;
+
+/** Says our decisions in the stream's terms. */
+final class Directives {
+  /**
+   * The extender retracts what is over; the expiry is for the day when no extender is left. A
+   * kubelet that is down for less still finds its assignments.
+   */
+  private static final int EXPIRES_IN_MS = (int) Duration.ofHours(1).toMillis();
+
+  private Directives() {}
+
+  static NodeDirective.Builder assign(Assignment assignment) {
+    int slash = assignment.key().indexOf('/');
+    var message =
+        dev.tranche.api.node.Assignment.newBuilder()
+            .setPodUid(assignment.uid())
+            .setNamespace(assignment.key().substring(0, slash))
+            .setPod(assignment.key().substring(slash + 1))
+            .setResource(assignment.resource())
+            .setExpiresInMs(EXPIRES_IN_MS);
+    for (Placement.Container container : assignment.placement().containers()) {
+      var named = ContainerAssignment.newBuilder().setContainer(container.name());
+      for (Placement.Share share : container.shares()) {
+        named.addShares(GpuShare.newBuilder().setUuid(share.uuid()).setReplicas(share.replicas()));
+      }
+      message.addContainers(named);
+    }
+    return NodeDirective.newBuilder().addAssign(message);
+  }
+
+  static NodeDirective.Builder retract(String uid) {
+    return NodeDirective.newBuilder().addRetractPodUids(uid);
+  }
+}

@@ -1,0 +1,35 @@
+package dev.tranche.extender.stream;
+
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.verb.Core;
+import dev.tranche.extender.verb.Loop;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
+
+/** One report of one stream on its way to the Ledger; a newer one takes its place. */
+final class Inbox {
+  private final String node;
+  private final Core core;
+  private final Loop loop;
+  private final AtomicReference<@Nullable NodeReport> latest = new AtomicReference<>();
+
+  Inbox(String node, Core core, Loop loop) {
+    this.node = node;
+    this.core = core;
+    this.loop = loop;
+  }
+
+  void put(NodeReport report) {
+    if (latest.getAndSet(report) == null) {
+      loop.run(this::deliver);
+    }
+  }
+
+  private void deliver() {
+    NodeReport report = latest.getAndSet(null);
+    if (report != null) {
+      var reading = ReportReader.read(node, report, core.nowMs());
+      core.reported(reading.report(), reading.readings());
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package dev.tranche.extender.stream;
+
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.api.node.NodeReport;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.grpc.common.GrpcStatus;
+import io.vertx.grpc.server.GrpcServerResponse;
+import java.util.HashMap;
+import java.util.Map;
+
+/** One open stream of one node. All but {@link #send} runs on the stream's own event loop. */
+final class NodeStream {
+  /** Unanswered directives; a node that leaves more is not listening. */
+  private static final int UNACKNOWLEDGED_MAX = 1_024;
+
+  final String node;
+  private final Vertx vertx;
+  private final Context context;
+  private final GrpcServerResponse<NodeReport, NodeDirective> response;
+  private final Map<Long, Promise<Void>> unacknowledged = new HashMap<>();
+  private long sequence;
+  private long lastReportMs;
+  private boolean closed;
+
+  NodeStream(
+      String node,
+      Vertx vertx,
+      GrpcServerResponse<NodeReport, NodeDirective> response,
+      long nowMs) {
+    this.node = node;
+    this.vertx = vertx;
+    this.context = vertx.getOrCreateContext();
+    this.response = response;
+    this.lastReportMs = nowMs;
+  }
+
+  void reported(NodeReport report, long nowMs) {
+    lastReportMs = nowMs;
+    unacknowledged
+        .entrySet()
+        .removeIf(
+            directive -> {
+              boolean applied = directive.getKey() <= report.getAppliedDirective();
+              if (applied) {
+                directive.getValue().tryComplete();
+              }
+              return applied;
+            });
+  }
+
+  boolean closed() {
+    return closed;
+  }
+
+  boolean silentSince(long deadlineMs) {
+    return lastReportMs < deadlineMs;
+  }
+
+  /**
+   * From any thread.
+   *
+   * @return completes when the node has applied it
+   */
+  Future<Void> send(NodeDirective.Builder directive, long ackWithinMs) {
+    Promise<Void> applied = Promise.promise();
+    context.runOnContext(ignored -> write(directive, applied, ackWithinMs));
+    return applied.future();
+  }
+
+  private void write(NodeDirective.Builder directive, Promise<Void> applied, long ackWithinMs) {
+    if (closed) {
+      applied.fail("its stream has closed");
+      return;
+    }
+    if (unacknowledged.size() >= UNACKNOWLEDGED_MAX) {
+      applied.fail(UNACKNOWLEDGED_MAX + " directives wait for it already");
+      return;
+    }
+    long number = ++sequence;
+    unacknowledged.put(number, applied);
+    vertx.setTimer(
+        ackWithinMs,
+        late -> {
+          if (applied.tryFail("no answer within " + ackWithinMs + " ms")) {
+            unacknowledged.remove(number);
+          }
+        });
+    try {
+      response
+          .write(directive.setSequence(number).build())
+          .onFailure(lost -> applied.tryFail("its stream was lost"));
+    } catch (IllegalStateException cancelled) {
+      // A peer's cancel makes write throw.
+      applied.tryFail("its stream was cancelled");
+    }
+  }
+
+  /** Ends the call, once. */
+  void close(GrpcStatus status, String why) {
+    if (!closed) {
+      closed = true;
+      unacknowledged.values().forEach(p -> p.tryFail("its stream has closed: " + why));
+      unacknowledged.clear();
+      Streams.end(response, status, why);
+    }
+  }
+
+  void closeFromElsewhere(GrpcStatus status, String why) {
+    context.runOnContext(ignored -> close(status, why));
+  }
+}

@@ -1,0 +1,94 @@
+package dev.tranche.extender.stream;
+
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.extender.ledger.Assignment;
+import dev.tranche.extender.verb.Nodes;
+import io.vertx.core.Future;
+import io.vertx.grpc.common.GrpcStatus;
+import java.util.Collection;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentMap;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The open streams, one per node: the newest. */
+public final class NodeStreams implements Nodes {
+  private static final Logger log = LoggerFactory.getLogger(NodeStreams.class);
+
+  /** Nobody waits for these; a node that is that late is lost anyway. */
+  private static final long UNHURRIED_MS = 10_000;
+
+  private final ConcurrentMap<String, NodeStream> byNode = new ConcurrentHashMap<>();
+  private final ConcurrentMap<String, String> configs = new ConcurrentHashMap<>();
+  private final long ackWithinMs;
+
+  public NodeStreams(long ackWithinMs) {
+    this.ackWithinMs = ackWithinMs;
+  }
+
+  void opened(NodeStream stream) {
+    NodeStream before = byNode.put(stream.node, stream);
+    if (before != null) {
+      before.closeFromElsewhere(GrpcStatus.ABORTED, "the node has opened a newer stream");
+    }
+    // Before the node is known to us, silence: an empty name would mean that it has no label.
+    if (configs.containsKey(stream.node)) {
+      carry(stream, NodeDirective.newBuilder());
+    }
+  }
+
+  /** Whether it was the node's newest. */
+  boolean closed(NodeStream stream) {
+    return byNode.remove(stream.node, stream);
+  }
+
+  Collection<NodeStream> open() {
+    return byNode.values();
+  }
+
+  public int size() {
+    return byNode.size();
+  }
+
+  @Override
+  public Future<Void> assign(String node, Assignment assignment) {
+    NodeStream stream = byNode.get(node);
+    return stream == null
+        ? Future.failedFuture("it has no open stream")
+        : stream.send(named(node, Directives.assign(assignment)), ackWithinMs);
+  }
+
+  @Override
+  public void configure(String node, String config) {
+    String before = configs.put(node, config);
+    NodeStream stream = byNode.get(node);
+    if (stream != null && !config.equals(before)) {
+      carry(stream, NodeDirective.newBuilder());
+    }
+  }
+
+  @Override
+  public void forget(String node) {
+    configs.remove(node);
+  }
+
+  @Override
+  public void retract(String node, String uid) {
+    @Nullable NodeStream stream = byNode.get(node);
+    if (stream != null) {
+      carry(stream, Directives.retract(uid));
+    }
+  }
+
+  private void carry(NodeStream stream, NodeDirective.Builder directive) {
+    stream
+        .send(named(stream.node, directive), UNHURRIED_MS)
+        .onFailure(late -> log.debug("node {}: {}", stream.node, late.getMessage()));
+  }
+
+  /** Every directive says the config anew. */
+  private NodeDirective.Builder named(String node, NodeDirective.Builder directive) {
+    return directive.setConfigName(configs.getOrDefault(node, ""));
+  }
+}

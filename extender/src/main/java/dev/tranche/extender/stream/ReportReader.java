@@ -1,0 +1,98 @@
+package dev.tranche.extender.stream;
+
+import dev.tranche.api.ReplicaId;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.Holding;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.ledger.Assignment;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.GpuFacts;
+import dev.tranche.extender.ledger.NodeState;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.placement.Placement;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Puts a node's report in our terms. */
+public final class ReportReader {
+  private ReportReader() {}
+
+  /**
+   * @param readings by uuid
+   */
+  public record Reading(Event.Reported report, Map<String, LoadReading> readings) {}
+
+  /**
+   * @param node by the sender's token, not by what the report says
+   * @param nowMs of our clock, at receipt
+   */
+  public static Reading read(String node, NodeReport report, long nowMs) {
+    var readings = new HashMap<String, LoadReading>();
+    for (Gpu gpu : report.getGpusList()) {
+      if (gpu.hasLoad()) {
+        readings.put(gpu.getUuid(), reading(gpu.getLoad(), report.getSentAtMs(), nowMs));
+      }
+    }
+    var state =
+        new NodeState(
+            report.getRegistered() && !report.getDraining(),
+            report.getGpusList().stream().map(ReportReader::gpu).toList(),
+            holdings(report.getHoldingsList()),
+            report.getHoldingsKnown(),
+            report.getAssignmentsList().stream().map(ReportReader::assignment).toList());
+    return new Reading(new Event.Reported(node, state), readings);
+  }
+
+  /** The sender's clock is only compared with itself: it tells the reading's age. */
+  private static LoadReading reading(GpuLoad load, long sentAtMs, long nowMs) {
+    long ageMs = Math.max(0, sentAtMs - load.getSampledAtMs());
+    return new LoadReading(
+        load.getMemoryUsedBytes(),
+        Math.clamp(load.getSmUtilizationMeanPercent() / 100.0, 0, 1),
+        load.getProcesses(),
+        nowMs - ageMs);
+  }
+
+  private static GpuFacts gpu(Gpu gpu) {
+    return new GpuFacts(
+        gpu.getUuid(),
+        gpu.getIndex(),
+        gpu.getModel(),
+        gpu.getResource(),
+        Math.max(1, gpu.getReplicas()),
+        Math.max(0, gpu.getMemoryTotalBytes() - gpu.getMemoryReservedBytes()),
+        gpu.getHealth() == Health.HEALTH_HEALTHY,
+        gpu.getHealthReason(),
+        gpu.getMaxClients());
+  }
+
+  private static Map<String, Map<String, Map<String, Integer>>> holdings(List<Holding> holdings) {
+    var byPod = new HashMap<String, Map<String, Map<String, Integer>>>();
+    for (Holding holding : holdings) {
+      var uuids =
+          byPod
+              .computeIfAbsent(
+                  holding.getNamespace() + "/" + holding.getPod(), key -> new HashMap<>())
+              .computeIfAbsent(holding.getContainer(), name -> new HashMap<>());
+      holding.getDeviceIdsList().forEach(id -> uuids.merge(ReplicaId.uuidOf(id), 1, Integer::sum));
+    }
+    return byPod;
+  }
+
+  private static Assignment assignment(dev.tranche.api.node.Assignment echo) {
+    var containers = new ArrayList<Placement.Container>();
+    for (var container : echo.getContainersList()) {
+      var shares =
+          container.getSharesList().stream()
+              .map(s -> new Placement.Share(s.getUuid(), s.getReplicas()))
+              .toList();
+      containers.add(new Placement.Container(container.getContainer(), shares));
+    }
+    String key = echo.getNamespace() + "/" + echo.getPod();
+    return new Assignment(echo.getPodUid(), key, echo.getResource(), Placement.of(containers));
+  }
+}

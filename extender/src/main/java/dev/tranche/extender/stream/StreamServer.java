@@ -1,0 +1,177 @@
+package dev.tranche.extender.stream;
+
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.NodeReportsGrpcService;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.verb.Core;
+import dev.tranche.extender.verb.Loop;
+import io.micrometer.core.instrument.Counter;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.ServerSSLOptions;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.common.GrpcStatus;
+import io.vertx.grpc.server.GrpcServer;
+import io.vertx.grpc.server.GrpcServerOptions;
+import io.vertx.grpc.server.GrpcServerRequest;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Takes the nodes' reports: gRPC over TLS, one stream per node, on an event loop of its own. */
+public final class StreamServer extends VerticleBase {
+  /** A node of 10,000 replicas, all held, echoes less. */
+  private static final int MESSAGE_BYTES_MAX = 4 << 20;
+
+  /** Nodes report every 5 s at least; one that misses three is not live. */
+  static final long SILENCE_MS = 15_000;
+
+  private static final long SWEEP_MS = 1_000;
+  private static final String BEARER = "Bearer ";
+  private static final Logger log = LoggerFactory.getLogger(StreamServer.class);
+
+  private final SocketAddress address;
+  private final PemKeyCertOptions certificate;
+  private final TokenCheck tokens;
+  private final NodeStreams streams;
+  private final Core core;
+  private final Loop ledgerLoop;
+  private final Counter refused;
+  private final Counter silent;
+  private @Nullable HttpServer server;
+
+  public StreamServer(
+      SocketAddress address,
+      PemKeyCertOptions certificate,
+      TokenCheck tokens,
+      NodeStreams streams,
+      Core core,
+      Loop ledgerLoop,
+      ExtenderMetrics metrics) {
+    this.address = address;
+    this.certificate = certificate;
+    this.tokens = tokens;
+    this.streams = streams;
+    this.core = core;
+    this.ledgerLoop = ledgerLoop;
+    String help = "Node streams that the extender ended, by cause.";
+    this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
+    this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
+  }
+
+  @Override
+  public Future<?> start() {
+    var grpc =
+        GrpcServer.server(vertx, new GrpcServerOptions().setMaxMessageSize(MESSAGE_BYTES_MAX))
+            .callHandler(NodeReportsGrpcService.Connect, this::connect);
+    server =
+        vertx
+            .createHttpServer(
+                new HttpServerOptions()
+                    .setSsl(true)
+                    .setUseAlpn(true)
+                    .setKeyCertOptions(certificate))
+            .requestHandler(grpc);
+    vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
+    return server.listen(address);
+  }
+
+  public int port() {
+    return server == null ? -1 : server.actualPort();
+  }
+
+  /** New handshakes use it; open streams go on. */
+  public Future<Boolean> renew(PemKeyCertOptions renewed) {
+    return server == null
+        ? Future.succeededFuture(false)
+        : server.updateSSLOptions(
+            new ServerSSLOptions()
+                .setUseAlpn(true)
+                .setApplicationLayerProtocols(List.of("h2"))
+                .setKeyCertOptions(renewed));
+  }
+
+  private void connect(GrpcServerRequest<NodeReport, NodeDirective> request) {
+    request.pause();
+    request.errorHandler(error -> log.debug("a stream failed: {}", error));
+    request.exceptionHandler(lost -> log.debug("a stream was lost: {}", lost.toString()));
+    String authorization = request.headers().get("authorization");
+    if (authorization == null || !authorization.startsWith(BEARER)) {
+      refuse(request, "metadata authorization: Bearer <token> is missing");
+      return;
+    }
+    var here = new Loop(context);
+    here.here(tokens.identify(authorization.substring(BEARER.length())))
+        .onSuccess(
+            identity -> {
+              switch (identity) {
+                case TokenCheck.Identity.OfNode(String node) -> open(request, node);
+                case TokenCheck.Identity.Refused(String why) -> refuse(request, why);
+              }
+            })
+        .onFailure(bug -> refuse(request, "the token could not be checked"));
+  }
+
+  private void refuse(GrpcServerRequest<NodeReport, NodeDirective> request, String why) {
+    refused.increment();
+    log.warn("a node's stream from {} is refused: {}", request.connection().remoteAddress(), why);
+    Streams.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
+  }
+
+  private void open(GrpcServerRequest<NodeReport, NodeDirective> request, String node) {
+    var stream = new NodeStream(node, vertx, request.response(), core.nowMs());
+    var inbox = new Inbox(node, core, ledgerLoop);
+    request.handler(report -> take(stream, inbox, report));
+    request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));
+    request.exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "it was lost"));
+    request.endHandler(end -> close(stream, GrpcStatus.OK, "the node ended it"));
+    request.response().exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "lost"));
+    streams.opened(stream);
+    log.info("node {} has opened its stream", node);
+    request.resume();
+  }
+
+  private void take(NodeStream stream, Inbox inbox, NodeReport report) {
+    if (stream.closed()) {
+      return;
+    }
+    if (!report.getNode().equals(stream.node)) {
+      refused.increment();
+      log.warn("node {} reports as node \"{}\"; refused", stream.node, report.getNode());
+      String why = "reports are for the node of the token, " + stream.node;
+      close(stream, GrpcStatus.PERMISSION_DENIED, why);
+      return;
+    }
+    stream.reported(report, core.nowMs());
+    inbox.put(report);
+  }
+
+  private void close(NodeStream stream, GrpcStatus status, String why) {
+    stream.close(status, why);
+    if (streams.closed(stream)) {
+      log.info("the stream of node {} has closed: {}", stream.node, why);
+      ledgerLoop.run(() -> core.told(new Event.StreamLost(stream.node)));
+    }
+  }
+
+  private void sweep() {
+    long deadlineMs = core.nowMs() - SILENCE_MS;
+    for (NodeStream stream : List.copyOf(streams.open())) {
+      if (stream.silentSince(deadlineMs)) {
+        silent.increment();
+        close(stream, GrpcStatus.DEADLINE_EXCEEDED, "no report for " + SILENCE_MS / 1_000 + " s");
+      }
+    }
+  }
+
+  @Override
+  public Future<?> stop() {
+    return server == null ? Future.succeededFuture() : server.close();
+  }
+}

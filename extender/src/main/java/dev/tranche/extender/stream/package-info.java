@@ -1,0 +1,5 @@
+/** The nodes' streams: reports in, directives out. */
+@NullMarked
+package dev.tranche.extender.stream;
+
+import org.jspecify.annotations.NullMarked;

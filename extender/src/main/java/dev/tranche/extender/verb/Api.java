@@ -1,0 +1,29 @@
+package dev.tranche.extender.verb;
+
+import dev.tranche.extender.ledger.PodFacts;
+import io.vertx.core.Future;
+
+/** The API server, as the verbs need it. Nothing here blocks; all queues are bounded. */
+public interface Api {
+  /** What became of a Binding. */
+  sealed interface BindOutcome {
+    /** On that node, by us now or by an earlier try. */
+    record Bound() implements BindOutcome {}
+
+    record BoundElsewhere(String node) implements BindOutcome {}
+
+    record Refused(String why) implements BindOutcome {}
+
+    /** Asked, but neither the answer nor the pod could be read. */
+    record Unknown(String why) implements BindOutcome {}
+  }
+
+  /** Never fails. */
+  Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation);
+
+  /** Makes the scheduler look at rejected pods again. */
+  void wake(String node);
+
+  /** Tells the pod's owner why it waits. */
+  void explainRejection(PodFacts pod, String message);
+}

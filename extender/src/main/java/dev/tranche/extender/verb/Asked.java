@@ -1,0 +1,21 @@
+package dev.tranche.extender.verb;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.tranche.extender.ledger.PodFacts;
+import java.time.Duration;
+import java.util.Optional;
+
+/** Pods that were filtered of late: bind names a pod and no more, and informers may lag. */
+public final class Asked {
+  private final Cache<String, PodFacts> byUid =
+      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofMinutes(15)).build();
+
+  void put(PodFacts pod) {
+    byUid.put(pod.uid(), pod);
+  }
+
+  Optional<PodFacts> get(String uid) {
+    return Optional.ofNullable(byUid.getIfPresent(uid));
+  }
+}

@@ -1,0 +1,150 @@
+package dev.tranche.extender.verb;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.verb.Api.BindOutcome;
+import io.vertx.core.Future;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/** Puts a pod on a node: decides its GPUs for good, tells the node, then the API server. */
+public final class Bind {
+  /** More at once are refused; kube-scheduler tries them again. */
+  static final int IN_FLIGHT_MAX = 512;
+
+  private final Core core;
+  private final Asked asked;
+  private final Api api;
+  private final Loop loop;
+  private final Map<String, Flight> inFlight = new HashMap<>();
+
+  public Bind(Core core, Asked asked, Api api, Loop loop) {
+    this.core = core;
+    this.asked = asked;
+    this.api = api;
+    this.loop = loop;
+  }
+
+  private record Flight(String node, Future<Optional<String>> result) {}
+
+  public int inFlight() {
+    return inFlight.size();
+  }
+
+  /** Empty: bound. Otherwise why not. A bind that is asked for twice happens once. */
+  public Future<Optional<String>> bind(String key, String uid, String node) {
+    Flight flying = inFlight.get(uid);
+    if (flying != null) {
+      return flying.node().equals(node)
+          ? flying.result()
+          : error("pod " + key + " is being bound to node " + flying.node());
+    }
+    Optional<Hold> bound = core.ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.BOUND);
+    if (bound.isPresent()) {
+      return bound.get().node().equals(node)
+          ? Future.succeededFuture(Optional.empty())
+          : error("pod " + key + " is bound to node " + bound.get().node());
+    }
+    Optional<String> notReady = core.notReady();
+    if (notReady.isPresent()) {
+      return error(notReady.get());
+    }
+    if (inFlight.size() >= IN_FLIGHT_MAX) {
+      return error(IN_FLIGHT_MAX + " binds are under way; this one is tried again");
+    }
+    return asked
+        .get(uid)
+        .or(() -> core.ledger.pod(uid))
+        .map(pod -> start(pod, node))
+        .orElseGet(() -> error("pod " + key + " was not filtered here; this is tried again"));
+  }
+
+  private Future<Optional<String>> start(PodFacts pod, String node) {
+    Evaluation now = core.evaluate(pod, node);
+    Optional<Placement> placement = decide(pod, now);
+    if (placement.isEmpty()) {
+      core.metrics.bindWithoutRoom();
+      return error("node " + node + " has no room for pod " + pod.key() + " any more");
+    }
+    Placement place = placement.get();
+    Future<Optional<String>> result =
+        loop.here(core.apply(new Event.BindStarted(pod, node, place)))
+            .compose(
+                acknowledged -> post(pod, now, place),
+                late -> Future.succeededFuture(unacknowledged(pod, node, late)));
+    inFlight.put(pod.uid(), new Flight(node, result));
+    result.onComplete(done -> inFlight.remove(pod.uid()));
+    return result;
+  }
+
+  /** The GPUs that are held for it, if they still serve; else others, now. */
+  private Optional<Placement> decide(PodFacts pod, Evaluation now) {
+    Optional<Placement> held =
+        core.ledger
+            .hold(pod.uid())
+            .filter(h -> h.node().equals(now.node()))
+            .flatMap(h -> Optional.ofNullable(h.placement()))
+            .filter(p -> stillServes(p, now));
+    return now.placement().isEmpty() ? Optional.empty() : held.or(now::placement);
+  }
+
+  private static boolean stillServes(Placement placement, Evaluation now) {
+    return placement.held().entrySet().stream()
+        .allMatch(
+            share ->
+                now.gpus().stream()
+                    .anyMatch(
+                        g ->
+                            g.uuid().equals(share.getKey())
+                                && g.healthy()
+                                && !g.cordoned()
+                                && g.freeReplicas() >= share.getValue()));
+  }
+
+  private Optional<String> unacknowledged(PodFacts pod, String node, Throwable late) {
+    core.metrics.ackTimeout();
+    core.told(new Event.BindFailed(pod.uid()));
+    return Optional.of(
+        "node %s did not acknowledge the assignment of pod %s: %s"
+            .formatted(node, pod.key(), late.getMessage()));
+  }
+
+  private Future<Optional<String>> post(PodFacts pod, Evaluation now, Placement place) {
+    return loop.here(api.bind(pod, now.node(), place.annotation()))
+        .map(outcome -> settle(pod, now, place, outcome));
+  }
+
+  private Optional<String> settle(
+      PodFacts pod, Evaluation now, Placement place, BindOutcome outcome) {
+    String node = now.node();
+    return switch (outcome) {
+      case BindOutcome.Bound() -> {
+        core.told(new Event.BindDone(pod.uid()));
+        core.explanations.bound(pod, core.policyOf(pod), now, place);
+        yield Optional.empty();
+      }
+      case BindOutcome.BoundElsewhere(String other) -> {
+        // The hold moves to where the pod is; the informer says the rest.
+        core.told(new Event.BindFailed(pod.uid()));
+        core.told(new Event.PodSeen(pod.on(other)));
+        yield Optional.of("pod " + pod.key() + " is bound to node " + other);
+      }
+      case BindOutcome.Refused(String why) -> {
+        core.told(new Event.BindFailed(pod.uid()));
+        yield Optional.of("pod " + pod.key() + " was not bound to node " + node + ": " + why);
+      }
+      case BindOutcome.Unknown(String why) -> {
+        core.told(new Event.BindUnknown(pod.uid()));
+        yield Optional.of(
+            "whether pod " + pod.key() + " was bound to node " + node + " is unknown: " + why);
+      }
+    };
+  }
+
+  private static Future<Optional<String>> error(String sentence) {
+    return Future.succeededFuture(Optional.of(sentence));
+  }
+}

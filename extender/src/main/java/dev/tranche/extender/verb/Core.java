@@ -1,0 +1,188 @@
+package dev.tranche.extender.verb;
+
+import dev.tranche.extender.ledger.Decision;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.load.LoadCache;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.score.Policy;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** All that the one event loop owns, and what is carried out of its decisions. */
+public final class Core {
+  /** A leader that has not heard of every node by then goes on without. */
+  static final long WARM_UP_MS = 3_000;
+
+  private static final Logger log = LoggerFactory.getLogger(Core.class);
+
+  public final Ledger ledger;
+  public final LoadCache loads;
+  public final Fleet fleet;
+  public final Waiting waiting;
+  public final Explanations explanations;
+  public final ExtenderMetrics metrics;
+  private final Nodes nodes;
+  private final Api api;
+  private final Policy policy;
+  private final LongSupplier clockMs;
+  private Supplier<Optional<String>> gate = Optional::empty;
+  private long syncedAtMs = -1;
+  private boolean warm;
+
+  public Core(
+      Policy policy,
+      long staleAfterMs,
+      Nodes nodes,
+      Api api,
+      ExtenderMetrics metrics,
+      LongSupplier clockMs) {
+    this.ledger = new Ledger(Timing.DEFAULT);
+    this.loads = new LoadCache(staleAfterMs);
+    this.fleet = new Fleet(ledger, loads, Timing.DEFAULT.youngMs());
+    this.waiting = new Waiting(fleet, metrics);
+    this.explanations = new Explanations();
+    this.nodes = nodes;
+    this.api = api;
+    this.metrics = metrics;
+    this.policy = policy;
+    this.clockMs = clockMs;
+  }
+
+  public long nowMs() {
+    return clockMs.getAsLong();
+  }
+
+  /** The informers have shown everything once. */
+  public void synced() {
+    syncedAtMs = nowMs();
+  }
+
+  /** What else must be so before we decide, such as leadership: a sentence while it is not. */
+  public void gate(Supplier<Optional<String>> closed) {
+    gate = closed;
+  }
+
+  /** What keeps us from deciding, as a sentence; empty when nothing does. */
+  public Optional<String> notReady() {
+    if (syncedAtMs < 0) {
+      return Optional.of("the extender has not read the cluster's pods and nodes yet");
+    }
+    // Once is enough: a node that falls silent later is refused by itself.
+    warm = warm || nowMs() - syncedAtMs >= WARM_UP_MS || ledger.allReported();
+    return warm
+        ? gate.get()
+        : Optional.of("the extender waits up to 3 s for the GPU nodes' first reports");
+  }
+
+  Policy policyOf(PodFacts pod) {
+    String own = pod.annotations().get(dev.tranche.api.Names.GPU_PLACEMENT);
+    return Policy.parse(own).orElse(policy);
+  }
+
+  /**
+   * Tells the Ledger, and carries out what follows.
+   *
+   * @return completes when all assignments that follow are acknowledged
+   */
+  public Future<Void> apply(Event event) {
+    var acks = new ArrayList<Future<Void>>(1);
+    for (Decision decision : ledger.apply(event, nowMs())) {
+      switch (decision) {
+        case Decision.Assign(String node, var assignment) ->
+            acks.add(nodes.assign(node, assignment));
+        case Decision.Retract(String node, String uid) -> nodes.retract(node, uid);
+        case Decision.RoomGrew(String node) -> waiting.changed(node);
+        case Decision.Drifted(String node, String key, var assigned, var actual) -> {
+          metrics.drift();
+          log.warn(
+              "pod {} on node {} was assigned {} but the kubelet gave it {}",
+              key,
+              node,
+              assigned,
+              actual);
+        }
+        case Decision.Expired(String node, String key) -> {
+          metrics.expired();
+          log.debug("the hold of pod {} on node {} was never bound", key, node);
+        }
+      }
+    }
+    return acks.isEmpty() ? Future.succeededFuture() : Future.all(acks).mapEmpty();
+  }
+
+  /** A node's report: who holds what, and its load. */
+  public void reported(Event.Reported report, Map<String, LoadReading> readings) {
+    settle(apply(report));
+    if (loads.put(report.node(), readings)) {
+      waiting.changed(report.node());
+    }
+    loads.retain(
+        report.node(),
+        report.state().gpus().stream()
+            .map(g -> g.uuid())
+            .collect(java.util.stream.Collectors.toSet()));
+  }
+
+  /** An informer's or a stream's event; nobody waits for its acknowledgements. */
+  public void told(Event event) {
+    switch (event) {
+      case Event.PodSeen(PodFacts pod) when pod.node() != null || pod.ended() ->
+          waiting.forget(pod.uid());
+      case Event.PodGone(String uid, String key) -> waiting.forget(uid);
+      case Event.NodeSeen(var node) -> nodes.configure(node.name(), node.config());
+      case Event.NodeGone(String name) -> {
+        loads.forget(name);
+        nodes.forget(name);
+      }
+      default -> {}
+    }
+    settle(apply(event));
+  }
+
+  private static void settle(Future<Void> acks) {
+    acks.onFailure(late -> log.debug("an assignment was not acknowledged: {}", late.getMessage()));
+  }
+
+  /** The clock's turn: what is due ends, and one rejected pod may be woken. */
+  public void tick() {
+    told(new Event.Tick());
+    waiting
+        .wake(this::policyOf, nowMs())
+        .ifPresent(
+            node -> {
+              metrics.wakeUp();
+              api.wake(node);
+            });
+  }
+
+  void rejected(PodFacts pod, List<Evaluation> evaluations) {
+    waiting.rejected(pod, evaluations);
+    api.explainRejection(pod, Figures.event(evaluations));
+  }
+
+  Evaluation evaluate(PodFacts pod, String node) {
+    return fleet.evaluate(pod, node, policyOf(pod), hold -> true, nowMs());
+  }
+
+  /** As if only what is settled counted: what stands in the way then is not transient. */
+  Evaluation evaluateSettled(PodFacts pod, String node) {
+    return fleet.evaluate(
+        pod,
+        node,
+        policyOf(pod),
+        hold -> hold.stage() == Hold.Stage.BOUND && hold.placement() != null,
+        nowMs());
+  }
+}

@@ -1,0 +1,93 @@
+package dev.tranche.extender.verb;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.score.Policy;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** What was decided of late, and on what grounds, for whoever asks why. */
+public final class Explanations {
+  /** So many of the nodes that lost, and of those that were refused, are kept per pod. */
+  static final int NODES_MAX = 8;
+
+  private static final int PODS_MAX = 2_000;
+  private final Cache<String, Trace> byKey =
+      Caffeine.newBuilder().maximumSize(PODS_MAX).expireAfterWrite(Duration.ofHours(2)).build();
+
+  /**
+   * @param score as it was told to kube-scheduler; null where prioritize was not asked
+   */
+  public record Scored(Evaluation evaluation, @Nullable Integer score) {}
+
+  /** Where the pod went, and the node's GPUs at that moment. */
+  public record Chosen(Instant at, Evaluation evaluation, Placement placement) {}
+
+  /**
+   * @param fitting the best of those that fit
+   * @param refused the nearest to fitting of those that did not
+   * @param chosen null while the pod waits
+   */
+  public record Trace(
+      PodFacts pod,
+      Policy policy,
+      Instant at,
+      List<Scored> fitting,
+      int fittingCount,
+      List<Evaluation> refused,
+      int refusedCount,
+      @Nullable Chosen chosen) {}
+
+  public Optional<Trace> get(String key) {
+    return Optional.ofNullable(byKey.getIfPresent(key));
+  }
+
+  void filtered(PodFacts pod, Policy policy, List<Evaluation> fitting, List<Evaluation> refused) {
+    var kept = fitting.stream().limit(NODES_MAX).map(e -> new Scored(e, null)).toList();
+    var nearest = refused.stream().limit(NODES_MAX).toList();
+    var trace =
+        new Trace(pod, policy, Instant.now(), kept, fitting.size(), nearest, refused.size(), null);
+    byKey.put(pod.key(), trace);
+  }
+
+  void prioritized(PodFacts pod, Policy policy, List<Evaluation> evaluations, int[] scores) {
+    var scored = new ArrayList<Scored>();
+    for (int i = 0; i < scores.length; i++) {
+      scored.add(new Scored(evaluations.get(i), scores[i]));
+    }
+    scored.sort(Comparator.comparingInt((Scored s) -> s.score() == null ? 0 : -s.score()));
+    Trace before = byKey.getIfPresent(pod.key());
+    var refused = before == null ? List.<Evaluation>of() : before.refused();
+    int refusedCount = before == null ? 0 : before.refusedCount();
+    var best = List.copyOf(scored.subList(0, Math.min(NODES_MAX, scored.size())));
+    var trace =
+        new Trace(
+            pod, policy, Instant.now(), best, evaluations.size(), refused, refusedCount, null);
+    byKey.put(pod.key(), trace);
+  }
+
+  void bound(PodFacts pod, Policy policy, Evaluation evaluation, Placement placement) {
+    var chosen = new Chosen(Instant.now(), evaluation, placement);
+    Trace before = byKey.getIfPresent(pod.key());
+    byKey.put(
+        pod.key(),
+        before == null
+            ? new Trace(pod, policy, chosen.at(), List.of(), 0, List.of(), 0, chosen)
+            : new Trace(
+                pod,
+                before.policy(),
+                before.at(),
+                before.fitting(),
+                before.fittingCount(),
+                before.refused(),
+                before.refusedCount(),
+                chosen));
+  }
+}

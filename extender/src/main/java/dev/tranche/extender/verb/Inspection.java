@@ -1,0 +1,74 @@
+package dev.tranche.extender.verb;
+
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.NodeView;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.placement.GpuView;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** A picture of all that the extender knows, taken on its loop and read elsewhere. */
+public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, int waitingPods) {
+  public record Node(
+      String name, NodeView.Availability availability, List<Gpu> gpus, List<Hold> unplaced) {}
+
+  /**
+   * @param ageMs of the last reading; -1 without one
+   */
+  public record Gpu(
+      GpuView view,
+      int strayReplicas,
+      double smMean,
+      long memoryUsedBytes,
+      long ageMs,
+      List<Hold> holds) {}
+
+  public static Inspection of(Core core) {
+    var nodes = new ArrayList<Node>();
+    var stages = new TreeMap<String, Integer>();
+    for (String stage : List.of("tentative", "binding", "bound", "confirmed")) {
+      stages.put(stage, 0);
+    }
+    for (String name : core.ledger.nodes().stream().sorted().toList()) {
+      Node node = node(core, name);
+      core.ledger.holds(name).forEach(h -> stages.merge(stage(h), 1, Integer::sum));
+      if (!node.gpus().isEmpty() || !node.unplaced().isEmpty()) {
+        nodes.add(node);
+      }
+    }
+    return new Inspection(nodes, stages, core.waiting.size());
+  }
+
+  /** As it is called in metrics and pages. */
+  public static String stage(Hold hold) {
+    return hold.confirmed() ? "confirmed" : hold.stage().name().toLowerCase(java.util.Locale.ROOT);
+  }
+
+  private static Node node(Core core, String name) {
+    long nowMs = core.nowMs();
+    NodeView view = core.ledger.view(name, hold -> true, nowMs);
+    var gpus = new ArrayList<Gpu>();
+    List<GpuView> views = core.fleet.gpus(view, nowMs);
+    var holds = core.ledger.holds(name);
+    for (int i = 0; i < views.size(); i++) {
+      String uuid = views.get(i).uuid();
+      Optional<LoadReading> reading = core.loads.get(name, uuid);
+      gpus.add(
+          new Gpu(
+              views.get(i),
+              view.gpus().get(i).strayReplicas(),
+              reading.map(LoadReading::smMean).orElse(0.0),
+              reading.map(LoadReading::memoryUsedBytes).orElse(0L),
+              reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
+              holds.stream().filter(h -> h.held().containsKey(uuid)).toList()));
+    }
+    return new Node(
+        name,
+        view.availability(),
+        gpus,
+        holds.stream().filter(h -> h.placement() == null).toList());
+  }
+}

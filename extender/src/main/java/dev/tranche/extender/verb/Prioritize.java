@@ -1,0 +1,77 @@
+package dev.tranche.extender.verb;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.score.Scores;
+import dev.tranche.extender.score.Scores.Candidate;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** How good the nodes are that fit. Never fails: kube-scheduler swallows errors here. */
+public final class Prioritize {
+  private static final Logger log = LoggerFactory.getLogger(Prioritize.class);
+  private final Core core;
+
+  public Prioritize(Core core) {
+    this.core = core;
+  }
+
+  /** A score for every name, in their order. */
+  public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {
+    try {
+      return core.notReady().isEmpty() ? scored(pod, names) : equal(names);
+    } catch (RuntimeException bug) {
+      log.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
+      return equal(names);
+    }
+  }
+
+  private Map<String, Integer> equal(List<String> names) {
+    core.metrics.neutralPrioritize();
+    var scores = new LinkedHashMap<String, Integer>();
+    names.forEach(name -> scores.put(name, Scores.NEUTRAL));
+    return scores;
+  }
+
+  private Map<String, Integer> scored(PodFacts pod, List<String> names) {
+    Policy policy = core.policyOf(pod);
+    var evaluations = new ArrayList<Evaluation>();
+    var candidates = new ArrayList<Candidate>();
+    var scores = new LinkedHashMap<String, Integer>();
+    for (String name : names) {
+      scores.put(name, 0);
+      Evaluation evaluation = core.evaluate(pod, name);
+      evaluation
+          .placement()
+          .ifPresent(
+              placement -> {
+                evaluations.add(evaluation);
+                candidates.add(new Candidate(name, evaluation.gpus(), placement));
+              });
+    }
+    int[] values = Scores.of(policy, candidates);
+    for (int i = 0; i < values.length; i++) {
+      scores.put(candidates.get(i).node(), values[i]);
+    }
+    int winner = Scores.winner(values);
+    if (winner >= 0) {
+      reserve(pod, candidates.get(winner));
+    }
+    core.explanations.prioritized(pod, policy, evaluations, values);
+    return scores;
+  }
+
+  private void reserve(PodFacts pod, Candidate winner) {
+    boolean settled =
+        core.ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE).isPresent();
+    if (!settled) {
+      core.told(new Event.Reserve(pod, winner.node(), winner.placement()));
+    }
+  }
+}

@@ -1,0 +1,230 @@
+package dev.tranche.extender.ledger;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.placement.Placement;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+final class LedgerTest {
+  private static final String NODE = "node-a";
+  private final Ledger ledger = new Ledger(Timing.DEFAULT);
+  private long nowMs = 1_000;
+
+  @Test
+  void reserve_takesRoomAndExpires() {
+    report(NODE, Map.of());
+    apply(new Event.Reserve(pod("p", null), NODE, on("gpu-0", 3)));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    nowMs += Timing.DEFAULT.tentativeMs();
+    assertThat(apply(new Event.Tick()))
+        .containsExactly(new Decision.Expired(NODE, "ns/p"), new Decision.RoomGrew(NODE));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  @Test
+  void reserve_again_replaces() {
+    report(NODE, Map.of());
+    report("node-b", Map.of());
+    apply(new Event.Reserve(pod("p", null), NODE, on("gpu-0", 3)));
+    assertThat(apply(new Event.Reserve(pod("p", null), "node-b", on("gpu-1", 3))))
+        .containsExactly(new Decision.RoomGrew(NODE));
+    assertThat(free("gpu-0")).isEqualTo(10);
+    assertThat(ledger.holds("node-b")).hasSize(1);
+  }
+
+  @Test
+  void bind_assignsThenHoldsUntilThePodEnds() {
+    report(NODE, Map.of());
+    var assigned = apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    assertThat(assigned).hasOnlyElementsOfType(Decision.Assign.class).hasSize(1);
+    apply(new Event.BindDone("p"));
+    apply(new Event.PodSeen(pod("p", NODE)));
+    nowMs += 1_000_000;
+    apply(new Event.Tick());
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(apply(new Event.PodGone("p", "ns/p")))
+        .containsExactly(new Decision.Retract(NODE, "p"), new Decision.RoomGrew(NODE));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  @Test
+  void bind_failed_retracts() {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    assertThat(apply(new Event.BindFailed("p")))
+        .containsExactly(new Decision.Retract(NODE, "p"), new Decision.RoomGrew(NODE));
+  }
+
+  @Test
+  void bind_unknownButSeenByTheInformer_isKept() {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindUnknown("p"));
+    apply(new Event.PodSeen(pod("p", NODE)));
+    nowMs += 2 * Timing.DEFAULT.unknownBindMs();
+    apply(new Event.Tick());
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  @Test
+  void readBack_elsewhere_movesTheHoldAndSaysSo() {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.PodSeen(pod("p", NODE)));
+    var decisions = report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-1", 3))));
+    assertThat(decisions)
+        .contains(new Decision.Drifted(NODE, "ns/p", List.of("gpu-0"), List.of("gpu-1")));
+    assertThat(free("gpu-0")).isEqualTo(10);
+    assertThat(free("gpu-1")).isEqualTo(7);
+    assertThat(ledger.hold("p").orElseThrow().confirmed()).isTrue();
+  }
+
+  @Test
+  void readBack_withoutThePod_freesNothing() {
+    report(NODE, Map.of());
+    apply(new Event.PodSeen(pod("p", NODE, "gpu-0")));
+    report(NODE, Map.of());
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  @Test
+  void readBack_ofAPodNotSeenYet_takesRoom() {
+    report(NODE, Map.of("ns/static", Map.of("main", Map.of("gpu-1", 4))));
+    assertThat(free("gpu-1")).isEqualTo(6);
+    apply(new Event.PodGone("s", "ns/static"));
+    report(NODE, Map.of());
+    assertThat(free("gpu-1")).isEqualTo(10);
+  }
+
+  @Test
+  void readBack_ofAFinishedPod_takesNone() {
+    apply(new Event.PodSeen(ended("p", NODE)));
+    report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3))));
+    nowMs += 1_000_000;
+    apply(new Event.Tick());
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  @Test
+  void boundByOthers_withoutAPlace_countsOnEveryGpu() {
+    report(NODE, Map.of());
+    apply(new Event.PodSeen(pod("p", NODE)));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(free("gpu-1")).isEqualTo(7);
+    report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-1", 3))));
+    assertThat(free("gpu-0")).isEqualTo(10);
+    assertThat(free("gpu-1")).isEqualTo(7);
+  }
+
+  @Test
+  void boundBeforeTheFirstReport_isPlacedByItsAnnotation() {
+    apply(new Event.PodSeen(pod("p", NODE, "gpu-1")));
+    report(NODE, Map.of());
+    assertThat(free("gpu-0")).isEqualTo(10);
+    assertThat(free("gpu-1")).isEqualTo(7);
+  }
+
+  @Test
+  void lateEvents_changeNothing() {
+    report(NODE, Map.of());
+    apply(new Event.PodSeen(ended("p", NODE)));
+    apply(new Event.PodSeen(pod("p", NODE)));
+    apply(new Event.PodGone("q", "ns/q"));
+    apply(new Event.PodSeen(pod("q", NODE)));
+    assertThat(ledger.holds(NODE)).isEmpty();
+  }
+
+  @Test
+  void echo_ofAnotherReplicasBind_isHeld() {
+    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    apply(new Event.PodSeen(pod("p", NODE)));
+    assertThat(ledger.hold("p").orElseThrow().held()).containsEntry("gpu-0", 3);
+  }
+
+  @Test
+  void echo_ofAPodThatIsGone_isRetracted() {
+    apply(new Event.PodGone("p", "ns/p"));
+    assertThat(apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
+        .contains(new Decision.Retract(NODE, "p"));
+  }
+
+  @Test
+  void streamReturns_unconfirmedAssignmentsAreSentAgain() {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.StreamLost(NODE));
+    var decisions = report(NODE, Map.of());
+    assertThat(decisions).anyMatch(Decision.Assign.class::isInstance);
+    assertThat(decisions).contains(new Decision.RoomGrew(NODE));
+  }
+
+  @Test
+  void streamLost_leavesTheNodeSilent() {
+    report(NODE, Map.of());
+    apply(new Event.StreamLost(NODE));
+    assertThat(ledger.view(NODE, h -> true, nowMs).availability())
+        .isEqualTo(NodeView.Availability.SILENT);
+  }
+
+  private List<Decision> apply(Event event) {
+    return ledger.apply(event, nowMs);
+  }
+
+  private List<Decision> report(
+      String node, Map<String, Map<String, Map<String, Integer>>> holdings) {
+    return apply(new Event.Reported(node, state(holdings, List.of())));
+  }
+
+  private int free(String uuid) {
+    return ledger.view(NODE, h -> true, nowMs).gpus().stream()
+        .filter(g -> g.facts().uuid().equals(uuid))
+        .findFirst()
+        .orElseThrow()
+        .freeReplicas();
+  }
+
+  private static NodeState state(
+      Map<String, Map<String, Map<String, Integer>>> holdings, List<Assignment> echoes) {
+    return new NodeState(true, List.of(gpu("gpu-0", 0), gpu("gpu-1", 1)), holdings, true, echoes);
+  }
+
+  static GpuFacts gpu(String uuid, int index) {
+    return new GpuFacts(uuid, index, "Tesla T4", Names.RESOURCE, 10, 10L << 30, true, "", 0);
+  }
+
+  private static Assignment echo(String uid, String uuid) {
+    return new Assignment(uid, "ns/" + uid, Names.RESOURCE, on(uuid, 3));
+  }
+
+  private static Placement on(String uuid, int replicas) {
+    var share = new Placement.Share(uuid, replicas);
+    return Placement.of(List.of(new Placement.Container("main", List.of(share))));
+  }
+
+  private static PodFacts pod(String uid, @org.jspecify.annotations.Nullable String node) {
+    return facts(uid, node, false, Map.of(Names.GPU_FRACTION, "0.3", Names.REPLICAS_PER_GPU, "10"));
+  }
+
+  private static PodFacts pod(String uid, String node, String gpu) {
+    return facts(uid, node, false, Map.of(Names.GPU, gpu, Names.REPLICAS_PER_GPU, "10"));
+  }
+
+  private static PodFacts ended(String uid, String node) {
+    return facts(uid, node, true, Map.of());
+  }
+
+  private static PodFacts facts(
+      String uid,
+      @org.jspecify.annotations.Nullable String node,
+      boolean ended,
+      Map<String, String> annotations) {
+    var request = new Demand.Request("main", Demand.Kind.APP, 3);
+    return new PodFacts(
+        uid, "ns", uid, node, ended, false, Names.RESOURCE, List.of(request), annotations);
+  }
+}

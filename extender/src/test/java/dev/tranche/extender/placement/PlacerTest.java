@@ -1,0 +1,203 @@
+package dev.tranche.extender.placement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Demand.Container;
+import dev.tranche.api.Demand.Kind;
+import dev.tranche.api.Names;
+import dev.tranche.extender.score.Policy;
+import java.util.List;
+import java.util.OptionalInt;
+import org.junit.jupiter.api.Test;
+
+final class PlacerTest {
+  private static final long GIB = 1L << 30;
+
+  @Test
+  void fraction_takesTheGpuWithRoom() {
+    assertThat(place(ask(app(3)), gpu("a", 2), gpu("b", 3))).isEqualTo(on("main", "b", 3));
+  }
+
+  @Test
+  void fraction_twoHalves_isFragmented() {
+    assertThat(place(ask(app(3)), gpu("a", 2), gpu("b", 2))).isEqualTo(refused(Reason.FRAGMENTED));
+  }
+
+  @Test
+  void fraction_tooFewInAll_isFull() {
+    assertThat(place(ask(app(3)), gpu("a", 1), gpu("b", 1))).isEqualTo(refused(Reason.FULL));
+  }
+
+  @Test
+  void count_takesDifferentGpus() {
+    var two = new Container("main", Kind.APP, List.of(5, 5), false);
+    assertThat(place(ask(two), gpu("a", 10), gpu("b", 4))).isEqualTo(refused(Reason.FRAGMENTED));
+    var placed = (Outcome.Fits) place(ask(two), gpu("a", 10), gpu("b", 5));
+    assertThat(placed.placement().held()).containsEntry("a", 5).containsEntry("b", 5);
+  }
+
+  @Test
+  void containers_aFirstChoiceThatBlocks_isTakenBack() {
+    var small = new Container("small", Kind.APP, List.of(4), false);
+    var large = new Container("large", Kind.APP, List.of(10), false);
+    // The least loaded GPU is the only one with room for the large share.
+    GpuView idle = view("idle", 10, 10, 10 * GIB, 0.0);
+    GpuView busy = view("busy", 10, 5, 10 * GIB, 0.9);
+    var placed = (Outcome.Fits) Placer.place(ask(small, large), List.of(idle, busy), order());
+    assertThat(placed.placement().held()).containsEntry("busy", 4).containsEntry("idle", 10);
+  }
+
+  @Test
+  void plain_noGpuWithRoom_isSplit() {
+    var plain = new Container("main", Kind.APP, List.of(3), true);
+    var placed = (Outcome.Fits) place(plainAsk(plain), gpu("a", 2), gpu("b", 2));
+    assertThat(placed.placement().held()).hasSize(2);
+    assertThat(placed.placement().held().values()).contains(2, 1);
+  }
+
+  @Test
+  void initContainer_holdsThePeakOnOneGpu() {
+    var init = new Container("init", Kind.INIT, List.of(6), false);
+    var placed = (Outcome.Fits) place(ask(init, app(3)), gpu("a", 5), gpu("b", 6));
+    assertThat(placed.placement().held()).containsExactlyEntriesOf(java.util.Map.of("b", 6));
+    assertThat(placed.placement().annotation()).isEqualTo("b");
+    assertThat(placed.placement().containers())
+        .extracting(c -> c.shares().getFirst().replicas())
+        .containsExactly(3);
+  }
+
+  @Test
+  void memoryInUseBeyondGrants_isRefused() {
+    GpuView gpu = view("a", 10, 10, 2 * GIB, 0);
+    assertThat(Placer.place(ask(app(3)), List.of(gpu), order())).isEqualTo(refused(Reason.MEMORY));
+    assertThat(Placer.place(ask(app(2)), List.of(gpu), order())).isInstanceOf(Outcome.Fits.class);
+  }
+
+  @Test
+  void memoryOfAnIdleDriver_leavesTheWholeGpuPlaceable() {
+    GpuView gpu = view("a", 10, 10, 10 * GIB - (100L << 20), 0);
+    assertThat(Placer.place(ask(app(10)), List.of(gpu), order())).isInstanceOf(Outcome.Fits.class);
+  }
+
+  @Test
+  void otherReplicas_isRefused() {
+    assertThat(Placer.place(ask(app(3)), List.of(view("a", 4, 4, 10 * GIB, 0)), order()))
+        .isEqualTo(refused(Reason.OTHER_REPLICAS));
+  }
+
+  @Test
+  void lists_allowAndDeny() {
+    Demand demand = ask(app(3)).demand();
+    var denied = new Ask(demand, OptionalInt.of(10), AllowList.parse("!tesla t4"), AllowList.ANY);
+    assertThat(place(denied, gpu("a", 10))).isEqualTo(refused(Reason.NOT_ALLOWED));
+    var allowed = new Ask(demand, OptionalInt.of(10), AllowList.parse("Tesla-T4"), AllowList.ANY);
+    assertThat(place(allowed, gpu("a", 10))).isInstanceOf(Outcome.Fits.class);
+    var other = new Ask(demand, OptionalInt.of(10), AllowList.ANY, AllowList.parse("b"));
+    assertThat(place(other, gpu("a", 10), gpu("b", 10))).isEqualTo(on("main", "b", 3));
+  }
+
+  @Test
+  void unhealthyOrCordoned_isRefused() {
+    GpuView ill =
+        new GpuView(
+            "a",
+            0,
+            "Tesla T4",
+            Names.RESOURCE,
+            10,
+            false,
+            false,
+            10,
+            GpuView.UNLIMITED,
+            1,
+            1,
+            0,
+            true);
+    GpuView cordoned =
+        new GpuView(
+            "b",
+            0,
+            "Tesla T4",
+            Names.RESOURCE,
+            10,
+            true,
+            true,
+            10,
+            GpuView.UNLIMITED,
+            1,
+            1,
+            0,
+            true);
+    assertThat(place(ask(app(1)), ill, cordoned)).isEqualTo(refused(Reason.UNFIT));
+  }
+
+  @Test
+  void clients_noneLeft_isRefused() {
+    GpuView gpu =
+        new GpuView("a", 0, "Tesla T4", Names.RESOURCE, 10, true, false, 10, 0, GIB, GIB, 0, true);
+    assertThat(place(ask(app(1)), gpu)).isEqualTo(refused(Reason.CLIENTS));
+  }
+
+  @Test
+  void order_loadTakesTheIdleGpuPackedTheFullOne() {
+    GpuView idle = view("idle", 10, 8, 10 * GIB, 0.1);
+    GpuView busy = view("busy", 10, 4, 10 * GIB, 0.8);
+    assertThat(Placer.place(ask(app(3)), List.of(busy, idle), Policy.LOAD.order()))
+        .isEqualTo(on("main", "idle", 3));
+    assertThat(Placer.place(ask(app(3)), List.of(idle, busy), Policy.PACKED.order()))
+        .isEqualTo(on("main", "busy", 3));
+  }
+
+  private static Outcome place(Ask ask, GpuView... gpus) {
+    return Placer.place(ask, List.of(gpus), order());
+  }
+
+  private static GpuOrder order() {
+    return Policy.LOAD.order();
+  }
+
+  private static Outcome on(String container, String uuid, int replicas) {
+    var shares = List.of(new Placement.Share(uuid, replicas));
+    return new Outcome.Fits(Placement.of(List.of(new Placement.Container(container, shares))));
+  }
+
+  private static Outcome refused(Reason reason) {
+    return new Outcome.DoesNotFit(reason);
+  }
+
+  private static Container app(int replicas) {
+    return new Container("main", Kind.APP, List.of(replicas), false);
+  }
+
+  private static Ask ask(Container... containers) {
+    var demand = new Demand(Names.RESOURCE, 10, List.of(containers));
+    return new Ask(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
+  }
+
+  private static Ask plainAsk(Container... containers) {
+    var demand = new Demand(Names.RESOURCE, 10, List.of(containers));
+    return new Ask(demand, OptionalInt.empty(), AllowList.ANY, AllowList.ANY);
+  }
+
+  private static GpuView gpu(String uuid, int free) {
+    return view(uuid, 10, free, 10 * GIB, 0);
+  }
+
+  private static GpuView view(String uuid, int replicas, int free, long memoryFree, double sm) {
+    return new GpuView(
+        uuid,
+        0,
+        "Tesla T4",
+        Names.RESOURCE,
+        replicas,
+        true,
+        false,
+        free,
+        GpuView.UNLIMITED,
+        10 * GIB,
+        memoryFree,
+        sm,
+        true);
+  }
+}
