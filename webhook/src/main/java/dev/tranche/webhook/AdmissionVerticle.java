@@ -104,9 +104,10 @@ final class AdmissionVerticle extends VerticleBase {
 
   private Router routes() {
     Router router = Router.router(vertx);
+    // A route of its own: on one route vertx-web wants the body read before anything of ours.
+    router.post(FRACTION_PATH).handler(this::takeBudget);
     router
         .post(FRACTION_PATH)
-        .handler(this::takeBudget)
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES_MAX))
         .handler(this::review);
     router.errorHandler(

@@ -30,8 +30,6 @@ public final class Demo {
     Path root = Path.of(args[0]).toAbsolutePath().normalize();
     Path folder = root.resolve("target/demo");
     Tranche tranche = Tranche.start(Artifacts.of(root), plan(folder));
-    Path kubeconfig = folder.resolve("kubeconfig");
-    Files.writeString(kubeconfig, tranche.cluster().kubeconfigYaml());
 
     say("making some GPUs busy");
     makeBusy(tranche);
@@ -40,7 +38,7 @@ public final class Demo {
 
     System.out.println();
     System.out.print(Table.of(tranche, pods));
-    System.out.print(next(root.relativize(kubeconfig), tranche));
+    System.out.print(next(root.relativize(tranche.kubeconfig()), tranche));
     // Clients and the shared containers keep threads of their own.
     System.exit(0);
   }

@@ -98,7 +98,7 @@ public final class Tranche implements AutoCloseable {
             .withName("tranche")
             .withNamespace(NAMESPACE)
             .createNamespace()
-            .withKubeConfigContents(cluster.kubeconfigYaml())
+            .withKubeConfig(kubeconfig())
             .set("image.repository", artifacts.image().substring(0, colon))
             .set("image.tag", artifacts.image().substring(colon + 1))
             .set("nvidiaDriverRoot", NodeGpus.DRIVER_ROOT)
@@ -133,6 +133,15 @@ public final class Tranche implements AutoCloseable {
 
   private static int orZero(Integer number) {
     return number == null ? 0 : number;
+  }
+
+  /** A file for kubectl and Helm, in the plan's folder. */
+  public Path kubeconfig() {
+    try {
+      return Files.writeString(plan.folder().resolve("kubeconfig"), cluster.kubeconfigYaml());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** Replicas per node as the API server tells them. */
