@@ -1,4 +1,7 @@
-/** See the module's description. */
+/**
+ * Admission: a pod that says its share of a GPU in fractions goes on saying it in replicas. {@link
+ * dev.tranche.webhook.PodMutator} decides, {@link dev.tranche.webhook.AdmissionVerticle} listens.
+ */
 @NullMarked
 package dev.tranche.webhook;
 

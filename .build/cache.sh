@@ -1,0 +1,37 @@
+# shellcheck shell=bash
+# Sourced. Build results that are kept by the hash of what they are made from.
+
+cache=${TRANCHE_CACHE:-$HOME/.cache/tranche}
+
+# hash_of WORD_OR_PATH...: files and folders count by content, other words as they are.
+hash_of() {
+  local input
+  for input in "$@"; do
+    if [ -e "$input" ]; then
+      (cd "$(dirname "$input")" && find "$(basename "$input")" -type f -print0 | sort -z | xargs -0 sha256sum)
+    else
+      echo "$input"
+    fi
+  done | sha256sum | cut -c1-12
+}
+
+# cached NAME BUILDER INPUT...: prints the folder that `BUILDER FOLDER` filled for these inputs,
+# calling it only when no such folder is kept. One builder at a time; a failed one leaves nothing.
+cached() {
+  local name=$1 builder=$2 folder work
+  folder=$cache/$name-$(hash_of "${@:2}")
+  if [ ! -d "$folder" ]; then
+    mkdir -p "$cache"
+    (
+      flock 8
+      [ ! -d "$folder" ] || exit 0
+      echo "building $name (kept in $folder)" >&2
+      work=$(mktemp -d "$cache/.$name.XXXXXX")
+      trap 'rm -rf "$work"' EXIT
+      "$builder" "$work" >&2
+      chmod 755 "$work"
+      mv "$work" "$folder"
+    ) 8>"$cache/.$name.lock" || return 1
+  fi
+  echo "$folder"
+}

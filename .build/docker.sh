@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Makes sure that a Docker engine answers. One that runs is left alone; else, as root on Debian or
+# Ubuntu, the distribution's is installed and started. No systemd is needed.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=SCRIPTDIR/apt.sh
+. "$here/apt.sh"
+state=${TRANCHE_CACHE:-$HOME/.cache/tranche}/docker
+
+# Asked by curl and not by `docker info`: a machine may have an engine without a client.
+answers() {
+  local host=${DOCKER_HOST:-unix:///var/run/docker.sock}
+  case $host in
+    unix://*) curl -sf -m 5 --unix-socket "${host#unix://}" http://docker/_ping >/dev/null ;;
+    *) docker version >/dev/null 2>&1 ;;
+  esac
+}
+
+start() {
+  mkdir -p "$state"
+  # A pid file of an engine that was killed keeps the next one from starting.
+  if [ -f /var/run/docker.pid ] && ! kill -0 "$(cat /var/run/docker.pid)" 2>/dev/null; then
+    rm -f /var/run/docker.pid
+  fi
+  echo "starting dockerd (log: $state/dockerd.log)" >&2
+  setsid nohup dockerd >>"$state/dockerd.log" 2>&1 </dev/null 9>&- &
+}
+
+wait_for_answer() {
+  local tries=0
+  until answers; do
+    tries=$((tries + 1))
+    if [ $tries -gt 300 ]; then
+      echo "error: the Docker engine did not answer within 60 s; its log ends with:" >&2
+      tail -n 20 "$state/dockerd.log" >&2
+      return 1
+    fi
+    sleep 0.2
+  done
+}
+
+main() {
+  command -v curl >/dev/null || need_packages curl
+  if answers; then return; fi
+  if [ -n "${DOCKER_HOST:-}" ]; then
+    echo "error: no Docker engine answers at DOCKER_HOST=$DOCKER_HOST; start it or unset DOCKER_HOST" >&2
+    return 1
+  fi
+  if [ "$(id -u)" != 0 ]; then
+    echo "error: no Docker engine answers (or this user may not use it). Start Docker, add the user" \
+      "to the group docker, or run this command as root: it then installs and starts one." >&2
+    return 1
+  fi
+  # Two commands started at once must not start two engines.
+  mkdir -p "$state"
+  exec 9>"$state/lock"
+  flock 9
+  if answers; then return; fi
+  command -v dockerd >/dev/null || need_packages docker.io iptables
+  start
+  wait_for_answer
+}
+
+main

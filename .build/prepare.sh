@@ -1,0 +1,64 @@
+# shellcheck shell=bash
+# Sourced by the commands at the top of the repository. Brings what they need and builds what they run, once.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck source=SCRIPTDIR/cache.sh
+. "$root/.build/cache.sh"
+started=$SECONDS
+
+step() { printf '[%3d s] %s\n' $((SECONDS - started)) "$*" >&2; }
+
+prepare_jdk() {
+  JAVA_HOME=$("$root/.build/jdk.sh")
+  export JAVA_HOME
+}
+
+sources_hash() {
+  hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,webhook,extender,node-plugin,e2e}/pom.xml \
+    "$root"/{api,webhook,extender,node-plugin,e2e}/src/main "$JAVA_HOME/release"
+}
+
+# Jars and their libraries; nothing is done when the sources are those of the last time.
+prepare_jars() {
+  local stamp=$root/target/jars.stamp now
+  now=$(sources_hash)
+  [ "$(cat "$stamp" 2>/dev/null)" != "$now" ] || return 0
+  step "building the jars"
+  (cd "$root" && ./mvnw -q -B -T2 package -DskipTests -Dspotless.check.skip -Dcyclonedx.skip)
+  mkdir -p "$root/target"
+  echo "$now" >"$stamp"
+}
+
+# make_image FOLDER: our image as a tar, as the engine saves it.
+make_image() {
+  "$root/e2e/stand-in/build.sh" base >/dev/null
+  "$root/deploy/image/build.sh" "$image_tag" >/dev/null
+  docker save -o "$1/image.tar" "$image_tag"
+}
+
+make_fake_nvml() { make -s -C "$root/e2e/fakenvml" OUT="$1" CC="$CC"; }
+
+# Everything that a cluster with Tranche on it is made of; its places stand in target/e2e.properties.
+prepare_cluster() {
+  "$root/.build/docker.sh"
+  prepare_jars
+  CC=$("$root/.build/gcc.sh")
+  export CC
+  local image fake
+  image_tag=tranche/tranche:$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release")
+  image=$(cached image make_image "$image_tag")
+  fake=$(cached fakenvml make_fake_nvml "$root/e2e/fakenvml")
+  {
+    echo "image.tag=$image_tag"
+    echo "image.tar=$image/image.tar"
+    echo "fakenvml=$fake/libnvidia-ml.so.1"
+  } >"$root/target/e2e.properties"
+}
+
+# run_java MAIN ARG...: a program of e2e.
+run_java() {
+  # shellcheck source=SCRIPTDIR/testcontainers.sh
+  . "$root/.build/testcontainers.sh"
+  exec "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+    -Djava.util.logging.config.file="$root/.mvn/test-logging.properties" \
+    -cp "$root/e2e/target/classes:$root/e2e/target/lib/*" "$@"
+}

@@ -1,0 +1,335 @@
+/*
+ * NVML's functions, as far as Tranche calls them, over simulated GPUs. Signatures, structs and return codes are
+ * those of NVML's public interface, so that the product's binding cannot tell the difference.
+ */
+#include "state.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define NVML __attribute__((visibility("default")))
+
+enum {
+    SUCCESS = 0,
+    UNINITIALIZED = 1,
+    INVALID_ARGUMENT = 2,
+    NOT_SUPPORTED = 3,
+    INSUFFICIENT_SIZE = 7,
+    DRIVER_NOT_LOADED = 9,
+    TIMEOUT = 10,
+    GPU_IS_LOST = 15,
+    ARGUMENT_VERSION_MISMATCH = 25,
+};
+
+enum { EVENT_SINGLE_BIT_ECC = 1, EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8, WAIT_STEP_MS = 50 };
+
+typedef struct gpu *device_t;
+
+struct pci_info {
+    char bus_id_legacy[16];
+    unsigned domain, bus, device, device_id, subsystem_id;
+    char bus_id[32];
+};
+
+struct memory {
+    unsigned long long total, free, used;
+};
+
+struct memory_v2 {
+    unsigned version;
+    unsigned long long total, reserved, free, used;
+};
+
+struct utilization {
+    unsigned gpu, memory;
+};
+
+struct process_info {
+    unsigned pid;
+    unsigned long long used_bytes;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct event_data {
+    device_t device;
+    unsigned long long type, data;
+    unsigned gpu_instance, compute_instance;
+};
+
+struct event_set {
+    unsigned long long watched[GPUS_MAX];
+    unsigned long long delivered[XIDS_MAX];
+    int deliveries;
+};
+
+_Static_assert(sizeof(struct memory_v2) == 40, "nvmlMemory_v2_t");
+_Static_assert(sizeof(struct pci_info) == 68, "nvmlPciInfo_t");
+_Static_assert(sizeof(struct process_info) == 24, "nvmlProcessInfo_t");
+_Static_assert(sizeof(struct event_data) == 32, "nvmlEventData_t");
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct state state;
+static int initialized;
+
+/* A handle is the address of the GPU's place in the state, which keeps it when the file is read again. */
+static int enter(device_t device)
+{
+    pthread_mutex_lock(&lock);
+    if (!initialized)
+        return UNINITIALIZED;
+    state_refresh(&state);
+    if (device == NULL)
+        return SUCCESS;
+    if (device < state.gpu || device >= state.gpu + GPUS_MAX)
+        return INVALID_ARGUMENT;
+    return device->lost || device - state.gpu >= state.gpus ? GPU_IS_LOST : SUCCESS;
+}
+
+static int leave(int result)
+{
+    pthread_mutex_unlock(&lock);
+    return result;
+}
+
+static int copy(char *to, unsigned length, const char *text)
+{
+    if (length <= strlen(text))
+        return INSUFFICIENT_SIZE;
+    memcpy(to, text, strlen(text) + 1);
+    return SUCCESS;
+}
+
+NVML int nvmlInit_v2(void)
+{
+    pthread_mutex_lock(&lock);
+    if (state_refresh(&state) != 0)
+        return leave(DRIVER_NOT_LOADED);
+    initialized++;
+    return leave(SUCCESS);
+}
+
+NVML int nvmlShutdown(void)
+{
+    pthread_mutex_lock(&lock);
+    if (!initialized)
+        return leave(UNINITIALIZED);
+    initialized--;
+    return leave(SUCCESS);
+}
+
+NVML const char *nvmlErrorString(int result)
+{
+    switch (result) {
+    case SUCCESS: return "The operation was successful";
+    case UNINITIALIZED: return "Uninitialized";
+    case INVALID_ARGUMENT: return "Invalid Argument";
+    case NOT_SUPPORTED: return "Not Supported";
+    case INSUFFICIENT_SIZE: return "Insufficient Size";
+    case DRIVER_NOT_LOADED: return "Driver Not Loaded";
+    case TIMEOUT: return "Timeout";
+    case GPU_IS_LOST: return "GPU is lost";
+    case ARGUMENT_VERSION_MISMATCH: return "Argument version mismatch";
+    default: return "Unknown Error";
+    }
+}
+
+NVML int nvmlSystemGetDriverVersion(char *version, unsigned length)
+{
+    int result = enter(NULL);
+    return leave(result != SUCCESS ? result : copy(version, length, state.driver));
+}
+
+NVML int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    int result = enter(NULL);
+    if (result == SUCCESS)
+        *count = (unsigned)state.gpus;
+    return leave(result);
+}
+
+NVML int nvmlDeviceGetHandleByIndex_v2(unsigned index, device_t *device)
+{
+    int result = enter(NULL);
+    if (result != SUCCESS)
+        return leave(result);
+    if (index >= (unsigned)state.gpus)
+        return leave(INVALID_ARGUMENT);
+    *device = &state.gpu[index];
+    return leave(state.gpu[index].lost ? GPU_IS_LOST : SUCCESS);
+}
+
+NVML int nvmlDeviceGetUUID(device_t device, char *uuid, unsigned length)
+{
+    int result = enter(device);
+    return leave(result != SUCCESS ? result : copy(uuid, length, device->uuid));
+}
+
+NVML int nvmlDeviceGetName(device_t device, char *name, unsigned length)
+{
+    int result = enter(device);
+    return leave(result != SUCCESS ? result : copy(name, length, device->model));
+}
+
+NVML int nvmlDeviceGetMinorNumber(device_t device, unsigned *minor)
+{
+    int result = enter(device);
+    if (result == SUCCESS)
+        *minor = device->minor;
+    return leave(result);
+}
+
+NVML int nvmlDeviceGetPciInfo_v3(device_t device, struct pci_info *pci)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    memset(pci, 0, sizeof *pci);
+    snprintf(pci->bus_id, sizeof pci->bus_id, "%s", device->pci);
+    sscanf(device->pci, "%x:%x:%x", &pci->domain, &pci->bus, &pci->device);
+    snprintf(pci->bus_id_legacy, sizeof pci->bus_id_legacy, "%04X:%02X:%02X.0", pci->domain & 0xffff,
+             pci->bus & 0xff, pci->device & 0xff);
+    return leave(SUCCESS);
+}
+
+NVML int nvmlDeviceGetMemoryInfo(device_t device, struct memory *memory)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    /* The first version counts the driver's reserve as used. */
+    memory->total = device->memory_mib << 20;
+    memory->used = (device->used_mib + device->reserved_mib) << 20;
+    memory->free = memory->total - memory->used;
+    return leave(SUCCESS);
+}
+
+NVML int nvmlDeviceGetMemoryInfo_v2(device_t device, struct memory_v2 *memory)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (memory->version != (sizeof *memory | 2u << 24))
+        return leave(ARGUMENT_VERSION_MISMATCH);
+    memory->total = device->memory_mib << 20;
+    memory->reserved = device->reserved_mib << 20;
+    memory->used = device->used_mib << 20;
+    memory->free = memory->total - memory->reserved - memory->used;
+    return leave(SUCCESS);
+}
+
+NVML int nvmlDeviceGetUtilizationRates(device_t device, struct utilization *utilization)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    utilization->gpu = device->sm;
+    utilization->memory = device->memory_util;
+    return leave(SUCCESS);
+}
+
+NVML int nvmlDeviceGetComputeRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    unsigned room = *count, found = 0;
+    for (int i = 0; i < state.processes; i++) {
+        if (state.process[i].gpu != device->index)
+            continue;
+        if (found < room && infos != NULL) {
+            struct process_info info = {state.process[i].pid, state.process[i].used_mib << 20, ~0u, ~0u};
+            infos[found] = info;
+        }
+        found++;
+    }
+    *count = found;
+    return leave(found > room ? INSUFFICIENT_SIZE : SUCCESS);
+}
+
+NVML int nvmlEventSetCreate(struct event_set **set)
+{
+    int result = enter(NULL);
+    if (result != SUCCESS)
+        return leave(result);
+    *set = calloc(1, sizeof **set);
+    return leave(*set == NULL ? 999 : SUCCESS);
+}
+
+NVML int nvmlEventSetFree(struct event_set *set)
+{
+    int result = enter(NULL);
+    free(set);
+    return leave(result);
+}
+
+NVML int nvmlDeviceGetSupportedEventTypes(device_t device, unsigned long long *types)
+{
+    int result = enter(device);
+    if (result == SUCCESS)
+        *types = EVENT_SINGLE_BIT_ECC | EVENT_DOUBLE_BIT_ECC | EVENT_XID;
+    return leave(result);
+}
+
+NVML int nvmlDeviceRegisterEvents(device_t device, unsigned long long types, struct event_set *set)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (types & ~(unsigned long long)(EVENT_SINGLE_BIT_ECC | EVENT_DOUBLE_BIT_ECC | EVENT_XID))
+        return leave(NOT_SUPPORTED);
+    set->watched[device - state.gpu] |= types;
+    return leave(SUCCESS);
+}
+
+/* Identity of one happening: an xid line is told once to each event set. */
+static unsigned long long happening(const struct xid *xid)
+{
+    return xid->seq << 24 | (unsigned long long)xid->gpu << 16 | xid->code;
+}
+
+static int delivered(const struct event_set *set, unsigned long long id)
+{
+    for (int i = 0; i < set->deliveries; i++)
+        if (set->delivered[i] == id)
+            return 1;
+    return 0;
+}
+
+static int next_event(struct event_set *set, struct event_data *data)
+{
+    for (int i = 0; i < state.xids; i++) {
+        const struct xid *xid = &state.xid[i];
+        if (xid->gpu >= state.gpus || !(set->watched[xid->gpu] & EVENT_XID) || delivered(set, happening(xid)))
+            continue;
+        if (set->deliveries == XIDS_MAX)
+            return 0;
+        set->delivered[set->deliveries++] = happening(xid);
+        struct event_data event = {&state.gpu[xid->gpu], EVENT_XID, xid->code, ~0u, ~0u};
+        *data = event;
+        return 1;
+    }
+    return 0;
+}
+
+NVML int nvmlEventSetWait_v2(struct event_set *set, struct event_data *data, unsigned timeout_ms)
+{
+    unsigned waited_ms = 0;
+    for (;;) {
+        int result = enter(NULL);
+        if (result != SUCCESS)
+            return leave(result);
+        int found = next_event(set, data);
+        leave(SUCCESS);
+        if (found)
+            return SUCCESS;
+        if (waited_ms >= timeout_ms)
+            return TIMEOUT;
+        unsigned step_ms = timeout_ms - waited_ms < WAIT_STEP_MS ? timeout_ms - waited_ms : WAIT_STEP_MS;
+        struct timespec step = {0, (long)step_ms * 1000000};
+        nanosleep(&step, NULL);
+        waited_ms += step_ms;
+    }
+}

@@ -1,0 +1,52 @@
+/* The simulated GPUs, as the text file gpus.state beside the library describes them. */
+#ifndef TRANCHE_FAKENVML_STATE_H
+#define TRANCHE_FAKENVML_STATE_H
+
+enum { GPUS_MAX = 64, PROCESSES_MAX = 256, XIDS_MAX = 256, TEXT_MAX = 96 };
+
+struct gpu {
+    int index;
+    char uuid[TEXT_MAX];
+    char model[TEXT_MAX];
+    char pci[32];
+    unsigned long long memory_mib;
+    unsigned long long reserved_mib;
+    unsigned long long used_mib;
+    unsigned sm;
+    unsigned memory_util;
+    unsigned minor;
+    unsigned cc_major;
+    unsigned cc_minor;
+    int lost;
+    int mig;
+};
+
+struct process {
+    int gpu;
+    unsigned pid;
+    unsigned long long used_mib;
+};
+
+struct xid {
+    int gpu;
+    unsigned long long code;
+    unsigned long long seq;
+};
+
+struct state {
+    int gpus;
+    int processes;
+    int xids;
+    char driver[TEXT_MAX];
+    struct gpu gpu[GPUS_MAX];
+    struct process process[PROCESSES_MAX];
+    struct xid xid[XIDS_MAX];
+};
+
+/*
+ * Reads the file again if it is another one than last time (device, inode, mtime or size). A file that is missing or
+ * broken leaves *state as it was. Returns 0, or -1 with a sentence on stderr.
+ */
+int state_refresh(struct state *state);
+
+#endif

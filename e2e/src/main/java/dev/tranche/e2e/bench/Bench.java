@@ -1,0 +1,61 @@
+package dev.tranche.e2e.bench;
+
+import dev.tranche.e2e.install.Artifacts;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.Callable;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** The third command of the repository. */
+@Command(name = "./bench", description = "Measures, prints a table, and writes it as JSON.")
+public final class Bench implements Callable<Integer> {
+  /** A benchmark: quick or thorough, from what has been built. */
+  private interface Measurement {
+    List<Figure> run(Artifacts artifacts, boolean quick) throws Exception;
+  }
+
+  private static final Map<String, Measurement> ALL =
+      new TreeMap<>(Map.of("plugin", PluginBench::run));
+
+  @Parameters(index = "0", hidden = true)
+  private Path root = Path.of(".");
+
+  @Parameters(index = "1", arity = "0..1", description = "Which one.")
+  private @Nullable String name;
+
+  @Option(names = "--quick", description = "Fewer repetitions: for a look, not for the record.")
+  private boolean quick;
+
+  @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
+  private @Nullable Path out;
+
+  @Override
+  public Integer call() throws Exception {
+    Measurement measurement = name == null ? null : ALL.get(name);
+    if (measurement == null) {
+      System.err.printf(
+          Locale.ROOT,
+          "%susage: ./bench NAME [--quick] [--out FILE.json]; names are %s%n",
+          name == null ? "" : "no benchmark \"" + name + "\"; ",
+          String.join(", ", ALL.keySet()));
+      return 2;
+    }
+    List<Figure> figures = measurement.run(Artifacts.of(root), quick);
+    System.out.print(Figure.table(figures));
+    if (out != null) {
+      Figure.write(figures, out);
+    }
+    return 0;
+  }
+
+  public static void main(String[] args) {
+    System.exit(new CommandLine(new Bench()).execute(args));
+  }
+}

@@ -1,0 +1,119 @@
+package dev.tranche.e2e.cluster;
+
+import com.github.dockerjava.api.DockerClient;
+import com.github.dockerjava.api.exception.NotFoundException;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import org.testcontainers.DockerClientFactory;
+
+/** What is asked of the Docker engine beside single containers. */
+final class Engine {
+  /** On everything that belongs to a cluster, with the cluster's name. */
+  static final String LABEL = "dev.tranche.e2e.cluster";
+
+  /** Every node sees this folder, so that images reach it without being copied. */
+  static final Path IMAGES = Scripts.root().resolve("target/cluster/images");
+
+  private Engine() {}
+
+  private static DockerClient docker() {
+    // Without this Testcontainers would search for minutes before it says anything.
+    if (Files.exists(Path.of("/.dockerenv"))
+        && ProcessHandle.allProcesses().anyMatch(Engine::isEngine)
+        && System.getenv("TESTCONTAINERS_HOST_OVERRIDE") == null) {
+      throw new ClusterException(
+          "this machine looks like a container but has an engine of its own: source"
+              + " .build/testcontainers.sh before Java is started, as ./check and ./demo do");
+    }
+    return DockerClientFactory.lazyClient();
+  }
+
+  private static boolean isEngine(ProcessHandle process) {
+    return process.info().command().orElse("").endsWith("/dockerd");
+  }
+
+  /** The tar, or its copy, in the folder that every node sees. */
+  static Path share(Path tar) {
+    var shared = IMAGES.resolve(tar.getFileName() + "-" + Integer.toHexString(tar.hashCode()));
+    if (tar.startsWith(IMAGES)) {
+      return tar;
+    }
+    try {
+      Files.copy(tar, shared, StandardCopyOption.REPLACE_EXISTING);
+      return shared;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static void createImagesFolder() {
+    try {
+      Files.createDirectories(IMAGES);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  static String createNetwork(String cluster) {
+    createImagesFolder();
+    return docker()
+        .createNetworkCmd()
+        .withName("tranche-e2e-" + cluster)
+        .withLabels(Map.of(LABEL, cluster))
+        .exec()
+        .getId();
+  }
+
+  /**
+   * Removes a cluster's containers with their volumes, and its network; those already gone, too.
+   */
+  static void remove(String cluster) {
+    var mine = Map.of(LABEL, cluster);
+    docker().listContainersCmd().withShowAll(true).withLabelFilter(mine).exec().stream()
+        .parallel()
+        .forEach(container -> removeContainer(container.getId()));
+    // Asked for all and filtered here: the engine's own filter takes a label's name only.
+    docker().listNetworksCmd().exec().stream()
+        .filter(network -> Objects.equals(network.getLabels().get(LABEL), cluster))
+        .forEach(network -> docker().removeNetworkCmd(network.getId()).exec());
+  }
+
+  private static void removeContainer(String id) {
+    try {
+      docker().removeContainerCmd(id).withForce(true).withRemoveVolumes(true).exec();
+    } catch (NotFoundException e) {
+      // Someone else was faster: that is what was wanted.
+    }
+  }
+
+  /** A tar of images that the engine has, written once for these very images. */
+  static Path save(List<String> images) {
+    var ids = images.stream().map(image -> docker().inspectImageCmd(image).exec().getId()).toList();
+    var tar = IMAGES.resolve(Integer.toHexString((images + ":" + ids).hashCode()) + ".tar");
+    if (Files.exists(tar)) {
+      return tar;
+    }
+    createImagesFolder();
+    var save = docker().saveImagesCmd();
+    images.forEach(
+        image -> {
+          int colon = image.lastIndexOf(':');
+          save.withImage(image.substring(0, colon), image.substring(colon + 1));
+        });
+    try (InputStream content = save.exec()) {
+      var unfinished = Files.createTempFile(IMAGES, "save", ".part");
+      Files.copy(content, unfinished, StandardCopyOption.REPLACE_EXISTING);
+      Files.move(unfinished, tar, StandardCopyOption.ATOMIC_MOVE);
+      return tar;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,114 @@
+package dev.tranche.e2e.demo;
+
+import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.NamespaceBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * Brings a cluster up, makes some GPUs busy, submits example pods, and says why they went where.
+ */
+public final class Demo {
+  private static final String NAMESPACE = "demo";
+  private static final long STARTED_MS = System.currentTimeMillis();
+
+  private Demo() {}
+
+  /** {@code Demo <root of the repository>}. */
+  public static void main(String[] args) throws Exception {
+    Path root = Path.of(args[0]).toAbsolutePath().normalize();
+    Path folder = root.resolve("target/demo");
+    Tranche tranche = Tranche.start(Artifacts.of(root), plan(folder));
+
+    say("making some GPUs busy");
+    makeBusy(tranche);
+    say("submitting the pods of e2e/demo/pods.yaml");
+    List<Pod> pods = submit(tranche, root.resolve("e2e/demo/pods.yaml"));
+
+    System.out.println();
+    System.out.print(Table.of(tranche, pods));
+    System.out.print(next(root.relativize(tranche.kubeconfig()), tranche));
+    // Clients and the shared containers keep threads of their own.
+    System.exit(0);
+  }
+
+  private static Tranche.Plan plan(Path folder) {
+    var nodes = new LinkedHashMap<String, List<Model>>();
+    nodes.put("node-t4", List.of(Model.T4, Model.T4));
+    nodes.put("node-a10g", List.of(Model.A10G, Model.A10G));
+    nodes.put("node-h100", List.of(Model.H100, Model.H100));
+    return new Tranche.Plan("demo", folder, nodes, Map.of(), true, Demo::say);
+  }
+
+  private static void makeBusy(Tranche tranche) {
+    tranche.gpus("node-t4").load(0, 92, 9_000);
+    tranche.gpus("node-a10g").load(0, 55, 4_000);
+    tranche.gpus("node-a10g").load(1, 30, 20_000);
+    tranche.gpus("node-h100").load(1, 97, 70_000);
+    Await.until(
+        "the extenders to know the loads",
+        30,
+        () -> tranche.ask("/inspect", "text/plain").stream().allMatch(page -> page.contains("9")),
+        () -> tranche.ask("/inspect", "text/plain").toString());
+  }
+
+  private static List<Pod> submit(Tranche tranche, Path examples) throws IOException {
+    var client = tranche.client();
+    client
+        .resource(
+            new NamespaceBuilder().withNewMetadata().withName(NAMESPACE).endMetadata().build())
+        .create();
+    Await.until(
+        "a default service account",
+        30,
+        () -> client.serviceAccounts().inNamespace(NAMESPACE).withName("default").get() != null);
+    try (InputStream in = Files.newInputStream(examples)) {
+      for (HasMetadata pod : client.load(in).items()) {
+        client.resource(pod).inNamespace(NAMESPACE).create();
+      }
+    }
+    var pods = client.pods().inNamespace(NAMESPACE);
+    Await.until(
+        "the pods to run",
+        60,
+        () ->
+            pods.list().getItems().stream()
+                .allMatch(pod -> Objects.equals(pod.getStatus().getPhase(), "Running")),
+        () -> tranche.cluster().kubectl("-n", NAMESPACE, "describe", "pods").out());
+    return pods.list().getItems();
+  }
+
+  private static String next(Path kubeconfig, Tranche tranche) {
+    return """
+
+        kubeconfig  %1$s
+        metrics     %2$s/metrics
+
+        Try next:
+          export KUBECONFIG=%1$s
+          kubectl get nodes -o custom-columns='NODE:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu'
+          kubectl -n demo describe pod rerank
+          curl '%2$s/inspect'
+          curl '%2$s/explain?pod=demo/chat'
+          kubectl -n demo run one-more --image=tranche-e2e/busybox:1 --annotations=tranche.dev/gpu-fraction=0.25 -- sleep infinity
+        A GPU gets busy by a line in target/demo/NODE/driver/usr/lib64/gpus.state (sm= in percent, used_mib=).
+        ./demo down removes everything.
+        """
+        .formatted(kubeconfig, tranche.extenderUrl());
+  }
+
+  private static void say(String step) {
+    System.err.printf("[%3d s] %s%n", (System.currentTimeMillis() - STARTED_MS) / 1000, step);
+  }
+}

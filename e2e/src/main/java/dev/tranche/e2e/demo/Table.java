@@ -1,0 +1,142 @@
+package dev.tranche.e2e.demo;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.api.Names;
+import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.Pod;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/** Which pod went where, and why the other nodes lost: from what the extender says of itself. */
+final class Table {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final double GIB = 1L << 30;
+  private static final List<String> HEAD =
+      List.of("POD", "FRACTION", "NODE", "GPU", "ITS LOAD THEN", "WHY THE OTHERS LOST");
+
+  private Table() {}
+
+  static String of(Tranche tranche, List<Pod> pods) {
+    var rows = new ArrayList<List<String>>();
+    rows.add(HEAD);
+    pods.forEach(pod -> rows.add(row(pod, explanation(tranche, pod))));
+    return aligned(rows);
+  }
+
+  /** That of the replica that has decided. */
+  private static Optional<JsonNode> explanation(Tranche tranche, Pod pod) {
+    String path =
+        "/explain?pod=" + pod.getMetadata().getNamespace() + "/" + pod.getMetadata().getName();
+    return tranche.ask(path, "application/json").stream()
+        .map(Table::parse)
+        .filter(explained -> explained.has("chosen"))
+        .findFirst();
+  }
+
+  private static JsonNode parse(String json) {
+    try {
+      return JSON.readTree(json);
+    } catch (JsonProcessingException e) {
+      throw new IllegalStateException("not JSON: " + json, e);
+    }
+  }
+
+  private static List<String> row(Pod pod, Optional<JsonNode> explained) {
+    JsonNode chosen = explained.map(e -> e.get("chosen")).orElse(JSON.createObjectNode());
+    return List.of(
+        pod.getMetadata().getName(),
+        asked(pod),
+        String.valueOf(pod.getSpec().getNodeName()),
+        stream(chosen.path("chosenGpus"))
+            .map(gpu -> gpu.get("gpu").asInt() + " " + gpu.get("model").asText())
+            .collect(Collectors.joining(", ")),
+        stream(chosen.path("chosenGpus")).map(Table::load).collect(Collectors.joining(", ")),
+        explained.map(Table::losers).orElse("no extender remembers"));
+  }
+
+  private static String asked(Pod pod) {
+    Map<String, String> annotations =
+        Optional.ofNullable(pod.getMetadata().getAnnotations()).orElse(Map.of());
+    String fraction = annotations.get(Names.GPU_FRACTION);
+    if (fraction == null) {
+      return "none, 1 replica";
+    }
+    String count = annotations.get(Names.GPU_COUNT);
+    return count == null ? fraction : fraction + " × " + count + " GPUs";
+  }
+
+  private static String load(JsonNode gpu) {
+    if (!gpu.get("measured").asBoolean()) {
+      return "not measured";
+    }
+    return String.format(
+        Locale.ROOT,
+        "SM %d %%, %.0f of %.0f GiB free",
+        gpu.get("smLoadPercent").asInt(),
+        gpu.get("memoryFreeBytes").asLong() / GIB,
+        gpu.get("memoryUsableBytes").asLong() / GIB);
+  }
+
+  private static String losers(JsonNode explained) {
+    Stream<String> beside =
+        stream(explained.at("/chosen/gpus"))
+            .filter(gpu -> !isChosen(explained, gpu))
+            .map(gpu -> "gpu " + gpu.get("gpu").asInt() + " here SM " + percent(gpu));
+    Stream<String> fitted =
+        stream(explained.get("fitted"))
+            .map(
+                node ->
+                    "%s score %d (SM %s)"
+                        .formatted(
+                            node.get("node").asText(),
+                            node.path("score").asInt(),
+                            stream(node.get("gpus"))
+                                .map(Table::percent)
+                                .collect(Collectors.joining(", "))));
+    Stream<String> refused =
+        stream(explained.get("refused"))
+            .map(node -> node.get("node").asText() + ": " + node.path("reason").asText());
+    return Stream.of(beside, fitted, refused).flatMap(s -> s).collect(Collectors.joining("; "));
+  }
+
+  private static boolean isChosen(JsonNode explained, JsonNode gpu) {
+    return stream(explained.at("/chosen/chosenGpus"))
+        .anyMatch(chosen -> chosen.get("uuid").equals(gpu.get("uuid")));
+  }
+
+  private static String percent(JsonNode gpu) {
+    return gpu.get("smLoadPercent").asInt() + " %";
+  }
+
+  private static Stream<JsonNode> stream(JsonNode array) {
+    return StreamSupport.stream(array.spliterator(), false);
+  }
+
+  /** Columns as wide as their widest cell; the last one ends where it ends. */
+  private static String aligned(List<List<String>> rows) {
+    var table = new StringBuilder();
+    for (List<String> row : rows) {
+      for (int column = 0; column < row.size(); column++) {
+        boolean last = column == row.size() - 1;
+        table.append(row.get(column));
+        if (!last) {
+          table.append(" ".repeat(width(rows, column) - row.get(column).length() + 2));
+        }
+      }
+      table.append('\n');
+    }
+    return table.toString();
+  }
+
+  private static int width(List<List<String>> rows, int column) {
+    return rows.stream().mapToInt(row -> row.get(column).length()).max().orElse(0);
+  }
+}

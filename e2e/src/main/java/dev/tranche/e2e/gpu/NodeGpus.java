@@ -1,0 +1,136 @@
+package dev.tranche.e2e.gpu;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+
+/**
+ * The GPUs of one node, and the file that its fake NVML reads. Each change is written at once, by a
+ * rename, so that a reader never sees half a file.
+ */
+public final class NodeGpus {
+  /** Where a node has this folder: the driver's root of the node plugin. */
+  public static final String DRIVER_ROOT = "/opt/tranche-e2e/driver";
+
+  private static final String LIBRARY_FOLDER = "usr/lib64";
+
+  private final Path stateFile;
+  private final List<Map<String, String>> gpus = new ArrayList<>();
+  private final List<String> xids = new ArrayList<>();
+
+  private NodeGpus(Path stateFile) {
+    this.stateFile = stateFile;
+  }
+
+  /**
+   * Fills a driver's folder: the library, and the state of idle GPUs.
+   *
+   * @param driverFolder on the host; the node has it at {@link #DRIVER_ROOT}
+   * @param library the fake {@code libnvidia-ml.so.1}
+   * @param node gives the uuids, which are the same each time
+   */
+  public static NodeGpus create(Path driverFolder, Path library, String node, List<Model> models) {
+    Path folder = driverFolder.resolve(LIBRARY_FOLDER);
+    try {
+      Files.createDirectories(folder);
+      Files.copy(library, folder.resolve("libnvidia-ml.so.1"), StandardCopyOption.REPLACE_EXISTING);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    var gpus = new NodeGpus(folder.resolve("gpus.state"));
+    models.forEach(model -> gpus.add(node, model));
+    gpus.write();
+    return gpus;
+  }
+
+  private void add(String node, Model model) {
+    int index = gpus.size();
+    var gpu = new LinkedHashMap<String, String>();
+    gpu.put("index", Integer.toString(index));
+    gpu.put("uuid", uuid(node, index));
+    gpu.put("model", "\"" + model.name() + "\"");
+    gpu.put("memory_mib", Integer.toString(model.memoryMib()));
+    gpu.put("reserved_mib", Integer.toString(model.reservedMib()));
+    gpu.put("cc", model.computeCapability());
+    gpu.put("used_mib", "0");
+    gpu.put("sm", "0");
+    gpus.add(gpu);
+  }
+
+  private static String uuid(String node, int index) {
+    return "GPU-" + UUID.nameUUIDFromBytes((node + "/" + index).getBytes(StandardCharsets.UTF_8));
+  }
+
+  public int count() {
+    return gpus.size();
+  }
+
+  public String uuid(int index) {
+    return value(index, "uuid");
+  }
+
+  public String model(int index) {
+    return value(index, "model").replace("\"", "");
+  }
+
+  /** Makes a GPU as busy as this from now on. */
+  public void load(int index, int smPercent, int usedMib) {
+    gpus.get(index).put("sm", Integer.toString(smPercent));
+    gpus.get(index).put("used_mib", Integer.toString(usedMib));
+    write();
+  }
+
+  /** All GPUs idle. */
+  public void idle() {
+    for (int i = 0; i < gpus.size(); i++) {
+      load(i, 0, 0);
+    }
+  }
+
+  public void lost(int index, boolean lost) {
+    gpus.get(index).put("lost", lost ? "1" : "0");
+    write();
+  }
+
+  /** An XID event, delivered once to everyone who listens. */
+  public void xid(int index, int code) {
+    xids.add("xid gpu=%d code=%d seq=%d".formatted(index, code, xids.size() + 1));
+    write();
+  }
+
+  private String value(int index, String key) {
+    String value = gpus.get(index).get(key);
+    if (value == null) {
+      throw new IllegalArgumentException("gpu " + index + " has no " + key);
+    }
+    return value;
+  }
+
+  private void write() {
+    var lines = new ArrayList<String>();
+    for (Map<String, String> gpu : gpus) {
+      var line = new StringBuilder("gpu");
+      gpu.forEach((key, value) -> line.append(' ').append(key).append('=').append(value));
+      lines.add(line.toString());
+    }
+    lines.addAll(xids);
+    try {
+      Path draft = Files.createTempFile(stateFile.getParent(), ".gpus", ".state");
+      Files.write(draft, lines);
+      // A temporary file is its owner's alone; the node's processes are others.
+      Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rw-r--r--"));
+      Files.move(draft, stateFile, StandardCopyOption.ATOMIC_MOVE);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

@@ -1,0 +1,228 @@
+package dev.tranche.e2e.install;
+
+import com.marcnuri.helm.Helm;
+import dev.tranche.api.Names;
+import dev.tranche.e2e.cluster.Cluster;
+import dev.tranche.e2e.cluster.Node;
+import dev.tranche.e2e.cluster.TestImages;
+import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.gpu.NodeGpus;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/** A cluster of GPU nodes with all of Tranche on it, installed from the chart as a user does it. */
+public final class Tranche implements AutoCloseable {
+  public static final String NAMESPACE = "tranche";
+  public static final int REPLICAS_PER_GPU = 10;
+  private static final int METRICS_PORT = 30090;
+  private static final String KUBERNETES_VERSION = "v1.34.4";
+
+  private final Plan plan;
+  private final Cluster cluster;
+  private final Map<String, NodeGpus> gpus;
+
+  /**
+   * @param folder for the nodes' drivers and sockets, of this cluster alone
+   * @param nodes the GPUs of each, the server first
+   * @param values of the chart, beside those that a simulated cluster needs
+   * @param progress told what is being done
+   */
+  public record Plan(
+      String name,
+      Path folder,
+      Map<String, List<Model>> nodes,
+      Map<String, Object> values,
+      boolean kept,
+      Consumer<String> progress) {}
+
+  private Tranche(Plan plan, Cluster cluster, Map<String, NodeGpus> gpus) {
+    this.plan = plan;
+    this.cluster = cluster;
+    this.gpus = gpus;
+  }
+
+  /** Returns when every part is ready and every node offers its replicas. */
+  public static Tranche start(Artifacts artifacts, Plan plan) {
+    plan.progress().accept("starting " + plan.nodes().size() + " nodes");
+    var gpus = new LinkedHashMap<String, NodeGpus>();
+    var builder =
+        Cluster.builder()
+            .name(plan.name())
+            .imageTar(TestImages.busybox())
+            .imageTar(TestImages.kubeScheduler(KUBERNETES_VERSION))
+            .imageTar(artifacts.imageTar())
+            .nodePort(METRICS_PORT);
+    plan.nodes()
+        .forEach(
+            (node, models) -> {
+              Path driver = plan.folder().resolve(node).resolve("driver");
+              gpus.put(node, NodeGpus.create(driver, artifacts.fakeNvml(), node, models));
+              builder.node(
+                  Node.of(node)
+                      .driver(driver)
+                      .mount(podResources(plan, node), "/var/lib/kubelet/pod-resources"));
+            });
+    if (plan.kept()) {
+      builder.keepRunning();
+    }
+    var tranche = new Tranche(plan, builder.start(), gpus);
+    tranche.install(artifacts);
+    return tranche;
+  }
+
+  private static Path podResources(Plan plan, String node) {
+    try {
+      return Files.createDirectories(plan.folder().resolve(node).resolve("pod-resources"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void install(Artifacts artifacts) {
+    plan.progress().accept("installing the chart");
+    int colon = artifacts.image().lastIndexOf(':');
+    var helm =
+        new Helm(artifacts.chart())
+            .upgrade()
+            .install()
+            .withName("tranche")
+            .withNamespace(NAMESPACE)
+            .createNamespace()
+            .withKubeConfig(kubeconfig())
+            .set("image.repository", artifacts.image().substring(0, colon))
+            .set("image.tag", artifacts.image().substring(colon + 1))
+            .set("nvidiaDriverRoot", NodeGpus.DRIVER_ROOT)
+            .set("extender.metricsNodePort", METRICS_PORT);
+    plan.values().forEach(helm::set);
+    helm.call();
+    plan.progress().accept("waiting for the parts to be ready");
+    Await.until("the parts to be ready", 180, this::ready, this::unready);
+    plan.progress().accept("waiting for the nodes to offer their replicas");
+    Await.until("allocatable replicas", 60, this::offered, () -> allocatable().toString());
+  }
+
+  private boolean ready() {
+    return client().apps().deployments().inNamespace(NAMESPACE).list().getItems().stream()
+            .allMatch(d -> d.getSpec().getReplicas().equals(d.getStatus().getReadyReplicas()))
+        && client().apps().daemonSets().inNamespace(NAMESPACE).list().getItems().stream()
+            .allMatch(
+                d ->
+                    d.getStatus().getDesiredNumberScheduled() == gpus.size()
+                        && gpus.size() == orZero(d.getStatus().getNumberReady()));
+  }
+
+  private String unready() {
+    return cluster.kubectl("-n", NAMESPACE, "get", "pods", "-o", "wide").out()
+        + cluster.kubectl("-n", NAMESPACE, "get", "events").out();
+  }
+
+  private boolean offered() {
+    return allocatable().entrySet().stream()
+        .allMatch(e -> e.getValue() == gpus(e.getKey()).count() * REPLICAS_PER_GPU);
+  }
+
+  private static int orZero(Integer number) {
+    return number == null ? 0 : number;
+  }
+
+  /** A file for kubectl and Helm, in the plan's folder. */
+  public Path kubeconfig() {
+    try {
+      return Files.writeString(plan.folder().resolve("kubeconfig"), cluster.kubeconfigYaml());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Replicas per node as the API server tells them. */
+  public Map<String, Integer> allocatable() {
+    var allocatable = new LinkedHashMap<String, Integer>();
+    for (String node : gpus.keySet()) {
+      Quantity quantity =
+          client().nodes().withName(node).get().getStatus().getAllocatable().get(Names.RESOURCE);
+      allocatable.put(node, quantity == null ? 0 : Integer.parseInt(quantity.getAmount()));
+    }
+    return allocatable;
+  }
+
+  public Cluster cluster() {
+    return cluster;
+  }
+
+  public KubernetesClient client() {
+    return cluster.client();
+  }
+
+  public List<String> nodes() {
+    return List.copyOf(gpus.keySet());
+  }
+
+  public NodeGpus gpus(String node) {
+    NodeGpus of = gpus.get(node);
+    if (of == null) {
+      throw new IllegalArgumentException("no node " + node + "; nodes are " + gpus.keySet());
+    }
+    return of;
+  }
+
+  /** The kubelet's PodResources socket of a node, on this machine. */
+  public Path podResourcesSocket(String node) {
+    return podResources(plan, node).resolve("kubelet.sock");
+  }
+
+  /** Where an extender answers {@code /metrics}, {@code /explain} and {@code /inspect}. */
+  public String extenderUrl() {
+    return cluster.nodePortUrl(METRICS_PORT);
+  }
+
+  /**
+   * A page of every extender replica, by way of the API server; those that know nothing left out.
+   */
+  public List<String> ask(String pathAndQuery, String accept) {
+    return parts("extender").stream()
+        .map(pod -> page(pod, pathAndQuery, accept))
+        .flatMap(Optional::stream)
+        .toList();
+  }
+
+  /** Pods of one part: {@code webhook}, {@code extender} or {@code node-plugin}. */
+  public List<Pod> parts(String part) {
+    return client()
+        .pods()
+        .inNamespace(NAMESPACE)
+        .withLabel("app.kubernetes.io/component", part)
+        .list()
+        .getItems();
+  }
+
+  /** What Prometheus would read of a pod of ours. */
+  public String metrics(Pod pod) {
+    return page(pod, "/metrics", "*/*").orElseThrow();
+  }
+
+  private Optional<String> page(Pod pod, String pathAndQuery, String accept) {
+    var http = client().getHttpClient();
+    var url =
+        "%sapi/v1/namespaces/%s/pods/%s:9090/proxy%s"
+            .formatted(
+                client().getMasterUrl(), NAMESPACE, pod.getMetadata().getName(), pathAndQuery);
+    var request = http.newHttpRequestBuilder().uri(url).header("Accept", accept).build();
+    var response = http.sendAsync(request, String.class).join();
+    return response.isSuccessful() ? Optional.of(response.body()) : Optional.empty();
+  }
+
+  @Override
+  public void close() {
+    cluster.close();
+  }
+}

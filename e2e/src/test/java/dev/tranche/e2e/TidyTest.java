@@ -1,0 +1,192 @@
+package dev.tranche.e2e;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.stream.Collectors.joining;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The rules of the house that a compiler does not know. */
+class TidyTest {
+  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+
+  /** Which of our packages a module may import. */
+  private static final Map<String, Set<String>> ARROWS =
+      Map.of(
+          "api", Set.of("api"),
+          "webhook", Set.of("api", "webhook"),
+          "extender", Set.of("api", "extender"),
+          "node-plugin", Set.of("api", "nodeplugin"),
+          "e2e", Set.of("api", "e2e"));
+
+  /** Code that takes time, NVML and the cluster as parameters. */
+  private static final List<Pattern> PURE =
+      Stream.of(
+              "extender/src/main/.*/(ledger|placement|score)/.*",
+              "webhook/src/main/.*/(PodMutator|Mutation)\\.java",
+              "node-plugin/src/main/.*/kubelet/(PreferredAllocation|Allocation)\\.java",
+              "node-plugin/src/main/.*/config/.*",
+              "api/src/main/java/.*")
+          .map(Pattern::compile)
+          .toList();
+
+  private static final Pattern IMPURE =
+      Pattern.compile("^import (static )?(io\\.vertx|io\\.fabric8|com\\.sun\\.jna)\\b.*");
+
+  private static final Pattern OUR_IMPORT =
+      Pattern.compile("^import (?:static )?dev\\.tranche\\.([a-z0-9]+)\\..*");
+
+  /** Spelt in halves, since this file is searched as well. */
+  private static final Pattern LEFTOVER =
+      Pattern.compile("\\b(TO" + "DO|FIX" + "ME|XX" + "X|HA" + "CK)\\b");
+
+  /** The ratchet: no file grows beyond the longest one of today. */
+  private static final int JAVA_LINES_MAX = 450;
+
+  private static final Map<String, String> TEXTS = new TreeMap<>();
+
+  @BeforeAll
+  static void readEveryTrackedFile() throws Exception {
+    Process git =
+        new ProcessBuilder("git", "ls-files", "-co", "--exclude-standard", "-z")
+            .directory(ROOT.toFile())
+            .start();
+    for (String name : new String(git.getInputStream().readAllBytes(), UTF_8).split("\0")) {
+      Path file = ROOT.resolve(name);
+      if (Files.isRegularFile(file) && !name.endsWith(".png")) {
+        TEXTS.put(name, Files.readString(file));
+      }
+    }
+    assertThat(git.waitFor()).isZero();
+    assertThat(TEXTS).containsKey("pom.xml");
+  }
+
+  @Test
+  void modules_importOnlyWhatTheirArrowAllows() {
+    assertThat(
+            javaLines(
+                (name, line) -> {
+                  var imported = OUR_IMPORT.matcher(line);
+                  Set<String> allowed = ARROWS.getOrDefault(name.split("/")[0], Set.of());
+                  return imported.matches() && !allowed.contains(imported.group(1));
+                }))
+        .isEmpty();
+  }
+
+  @Test
+  void pureCores_importNoVertxNoClusterNoNative() {
+    assertThat(
+            javaLines(
+                (name, line) ->
+                    PURE.stream().anyMatch(p -> p.matcher(name).matches())
+                        && IMPURE.matcher(line).matches()))
+        .isEmpty();
+  }
+
+  @Test
+  void packages_areNullMarked() {
+    Set<String> marked =
+        Set.copyOf(
+            TEXTS.entrySet().stream()
+                .filter(e -> e.getKey().endsWith("/package-info.java"))
+                .filter(e -> e.getValue().contains("@NullMarked"))
+                .map(e -> folder(e.getKey()))
+                .toList());
+    assertThat(
+            TEXTS.keySet().stream()
+                .filter(name -> name.endsWith(".java") && name.contains("/src/main/"))
+                .map(TidyTest::folder)
+                .distinct())
+        .isSubsetOf(marked);
+  }
+
+  @Test
+  void nothingIsLeftForLater() {
+    assertThat(lines((name, line) -> LEFTOVER.matcher(line).find())).isEmpty();
+  }
+
+  @Test
+  void noPackageIsADrawer() {
+    assertThat(TEXTS.keySet())
+        .noneMatch(name -> name.matches(".*/(utils?|common|helpers?|misc)/.*\\.java"));
+  }
+
+  @Test
+  void everyFileThatIsNotJava_isNamedByAnother() {
+    assertThat(
+            TEXTS.keySet().stream()
+                .filter(name -> name.matches("(deploy|e2e|\\.build|docs|charts)/.*"))
+                .filter(name -> !name.matches(".*\\.java|charts/tranche/.*|.*/README\\.md"))
+                .filter(name -> !namedElsewhere(name)))
+        .isEmpty();
+  }
+
+  @Test
+  void javaFiles_stayShort() {
+    assertThat(
+            TEXTS.entrySet().stream()
+                .filter(e -> e.getKey().endsWith(".java"))
+                .filter(e -> e.getValue().lines().count() > JAVA_LINES_MAX)
+                .map(Map.Entry::getKey))
+        .isEmpty();
+  }
+
+  @Test
+  void lines_endAsTheEditorRulesSay() {
+    assertThat(
+            lines(
+                (name, line) ->
+                    !name.endsWith(".md")
+                        && !name.equals("LICENSE")
+                        && (line.endsWith(" ") || line.endsWith("\r"))))
+        .isEmpty();
+  }
+
+  private static boolean namedElsewhere(String name) {
+    Path path = Path.of(name);
+    String base = path.getFileName().toString();
+    String folder = path.getName(path.getNameCount() - 2).toString();
+    // A script may be called by a name that is put together from its stem, or with its folder.
+    String shown = base.endsWith(".sh") ? base.substring(0, base.length() - 3) : base;
+    return TEXTS.entrySet().stream()
+        .filter(e -> !e.getKey().equals(name))
+        .anyMatch(e -> e.getValue().contains(shown) || folderNamed(e.getValue(), folder, base));
+  }
+
+  /** Go reads whole folders. */
+  private static boolean folderNamed(String text, String folder, String base) {
+    return (base.endsWith(".go") || base.startsWith("go.")) && text.contains("/" + folder);
+  }
+
+  private static String folder(String name) {
+    return name.substring(0, name.lastIndexOf('/'));
+  }
+
+  private interface Rule {
+    boolean broken(String name, String line);
+  }
+
+  private static List<String> javaLines(Rule rule) {
+    return lines((name, line) -> name.endsWith(".java") && rule.broken(name, line));
+  }
+
+  private static List<String> lines(Rule rule) {
+    return TEXTS.entrySet().stream()
+        .flatMap(
+            e ->
+                e.getValue()
+                    .lines()
+                    .filter(line -> rule.broken(e.getKey(), line))
+                    .map(line -> Stream.of(e.getKey(), line).collect(joining(": "))))
+        .toList();
+  }
+}

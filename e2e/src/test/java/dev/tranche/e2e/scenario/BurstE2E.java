@@ -1,0 +1,145 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.api.ReplicaId;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.Container;
+import io.fabric8.kubernetes.api.model.ContainerBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.Test;
+
+/** Many pods at once: nobody gets another's GPU, and nothing is given twice. */
+class BurstE2E extends Scenario {
+  private static final int PODS = 40;
+
+  @Test
+  void mixedFractions_allRunOnTheirAssignedGpu() {
+    var pods = new ArrayList<Pod>();
+    for (int i = 0; i < PODS; i++) {
+      pods.add(PodSpecs.fraction("p" + i, i % 3 == 0 ? "0.2" : "0.1").build());
+    }
+    createAtOnce(pods);
+    allRunning(PODS);
+    everyPodIsWhereItWasPut();
+  }
+
+  /** Size and age cannot tell these apart: only knowing whose allocation it is can. */
+  @Test
+  void equalSizes_withDifferentUuids_allRunOnTheirAssignedGpu() {
+    List<String> uuids = uuids();
+    var pods = new ArrayList<Pod>();
+    for (int i = 0; i < PODS; i++) {
+      String uuid = uuids.get(i % uuids.size());
+      pods.add(
+          PodSpecs.annotated("p" + i, Map.of(Names.GPU_FRACTION, "0.1", Names.GPU_UUID, uuid))
+              .build());
+    }
+    createAtOnce(pods);
+    allRunning(PODS);
+    everyPodIsWhereItWasPut();
+    for (Pod pod : pods()) {
+      assertThat(heldGpus(pod))
+          .as("%s", pod.getMetadata().getName())
+          .containsExactly(pod.getMetadata().getAnnotations().get(Names.GPU_UUID));
+    }
+  }
+
+  @Test
+  void severalContainers_sidecarsAndInit_allRunOnTheirAssignedGpu() {
+    List<String> uuids = uuids();
+    var pods = new ArrayList<Pod>();
+    for (int i = 0; i < 18; i++) {
+      pods.add(ofManyContainers(i, uuids.get(i % uuids.size())));
+    }
+    createAtOnce(pods);
+    allRunning(pods.size());
+    everyPodIsWhereItWasPut();
+  }
+
+  /** In turn: two app containers, a sidecar beside one, an ordinary init container before one. */
+  private static Pod ofManyContainers(int i, String uuid) {
+    String kind = List.of("two", "sidecar", "init").get(i % 3);
+    PodBuilder pod =
+        PodSpecs.annotated(kind + i, Map.of(Names.GPU_UUID, uuid))
+            .editSpec()
+            .withContainers(PodSpecs.container("main", 1))
+            .endSpec();
+    return switch (kind) {
+      case "two" -> pod.editSpec().addToContainers(PodSpecs.container("more", 1)).endSpec().build();
+      case "sidecar" -> pod.editSpec().addToInitContainers(sidecar()).endSpec().build();
+      default -> pod.editSpec().addToInitContainers(init()).endSpec().build();
+    };
+  }
+
+  private static Container sidecar() {
+    return new ContainerBuilder(PodSpecs.container("proxy", 1)).withRestartPolicy("Always").build();
+  }
+
+  private static Container init() {
+    return new ContainerBuilder(PodSpecs.container("warm", 2)).withCommand("true").build();
+  }
+
+  private void createAtOnce(List<Pod> pods) {
+    pods.parallelStream().forEach(this::create);
+  }
+
+  private static List<String> uuids() {
+    var uuids = new ArrayList<String>();
+    for (String node : tranche().nodes()) {
+      for (int i = 0; i < tranche().gpus(node).count(); i++) {
+        uuids.add(tranche().gpus(node).uuid(i));
+      }
+    }
+    return uuids;
+  }
+
+  private void everyPodIsWhereItWasPut() {
+    assertThat(phases()).doesNotContainKey("Failed");
+    for (Pod pod : pods()) {
+      assertThat(heldGpus(pod))
+          .as("%s on %s", pod.getMetadata().getName(), nodeOf(pod))
+          .isEqualTo(assigned(pod));
+    }
+    for (String node : tranche().nodes()) {
+      nothingIsGivenTwice(node);
+    }
+    Await.until(
+        "the Ledger to equal the kubelets",
+        20,
+        () -> ledgerEqualsKubelets(),
+        () -> tranche().ask("/inspect", "text/plain").toString());
+  }
+
+  private static void nothingIsGivenTwice(String node) {
+    List<String> all = KubeletTruth.of(tranche().podResourcesSocket(node)).allDevices();
+    assertThat(new HashSet<>(all)).as("replicas held on %s", node).hasSameSizeAs(all);
+    assertThat(
+            all.stream()
+                .collect(Collectors.groupingBy(ReplicaId::uuidOf, Collectors.counting()))
+                .values())
+        .allMatch(held -> held <= Tranche.REPLICAS_PER_GPU);
+  }
+
+  private static boolean ledgerEqualsKubelets() {
+    Inspection inspection = Inspection.of(tranche());
+    return tranche().nodes().stream()
+        .allMatch(
+            node -> {
+              Map<String, Integer> truth =
+                  KubeletTruth.of(tranche().podResourcesSocket(node)).allDevices().stream()
+                      .collect(
+                          Collectors.groupingBy(ReplicaId::uuidOf, Collectors.summingInt(id -> 1)));
+              return inspection.confirmedReplicas(node).stream().allMatch(truth::equals);
+            });
+  }
+}

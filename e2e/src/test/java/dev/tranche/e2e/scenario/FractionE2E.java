@@ -1,0 +1,105 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.api.Names;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** One pod's way through all parts. */
+class FractionE2E extends Scenario {
+  @Test
+  void fraction_becomesReplicasOfOneGpu_whichTheContainerAloneSees() {
+    create(PodSpecs.fraction("third", "0.3"));
+    Pod pod = running("third");
+
+    var resources = pod.getSpec().getContainers().getFirst().getResources();
+    assertThat(resources.getLimits().get(Names.RESOURCE).getAmount()).isEqualTo("3");
+    assertThat(resources.getRequests().get(Names.RESOURCE).getAmount()).isEqualTo("3");
+    assertThat(pod.getSpec().getSchedulerName()).isEqualTo(Names.SCHEDULER);
+    assertThat(pod.getSpec().getRuntimeClassName()).isEqualTo(Names.RUNTIME_CLASS);
+    assertThat(pod.getMetadata().getAnnotations()).containsEntry(Names.REPLICAS_PER_GPU, "10");
+
+    assertThat(held(pod)).containsOnlyKeys("main");
+    assertThat(held(pod).get("main")).hasSize(3);
+    assertThat(assigned(pod)).hasSize(1).isEqualTo(heldGpus(pod));
+    assertThat(visibleDevices(pod, "main")).isEqualTo(assigned(pod).iterator().next());
+  }
+
+  @Test
+  void runtime_injectsExactlyTheAssignedGpu() {
+    create(PodSpecs.fraction("seen", "0.2"));
+    Pod pod = running("seen");
+    var injection =
+        tranche().cluster().injections(nodeOf(pod)).stream()
+            .filter(i -> i.podUid().equals(pod.getMetadata().getUid()))
+            .filter(i -> i.containerName().equals("main"))
+            .findFirst()
+            .orElseThrow();
+    assertThat(injection.uuids()).containsExactlyElementsOf(assigned(pod));
+  }
+
+  @Test
+  void count_isThatShareOnDifferentGpus() {
+    create(PodSpecs.annotated("wide", Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_COUNT, "2")));
+    Pod pod = running("wide");
+    assertThat(held(pod).get("main")).hasSize(10);
+    assertThat(heldGpus(pod)).hasSize(2).isEqualTo(assigned(pod));
+    assertThat(visibleDevices(pod, "main").split(","))
+        .containsExactlyInAnyOrderElementsOf(assigned(pod));
+  }
+
+  @Test
+  void roundedUpFraction_saysWhatWasGranted() {
+    create(PodSpecs.fraction("third", "1/3"));
+    Pod pod = running("third");
+    assertThat(held(pod).get("main")).hasSize(4);
+    assertThat(pod.getMetadata().getAnnotations()).containsEntry(Names.GRANTED_FRACTION, "0.4");
+  }
+
+  @Test
+  void plainPod_runsUnchanged() {
+    create(PodSpecs.plain("plain", 1));
+    Pod pod = running("plain");
+    assertThat(pod.getSpec().getContainers().getFirst().getResources().getLimits())
+        .hasEntrySatisfying(
+            Names.RESOURCE, quantity -> assertThat(quantity.getAmount()).isEqualTo("1"));
+    assertThat(held(pod).get("main")).hasSize(1);
+    assertThat(visibleDevices(pod, "main")).isEqualTo(heldGpus(pod).iterator().next());
+  }
+
+  @Test
+  void deletedPod_freesItsGpuAtOnce() {
+    var all = tranche().nodes().size() * 2;
+    for (int i = 0; i < all; i++) {
+      create(PodSpecs.fraction("whole-" + i, "1"));
+    }
+    allRunning(all);
+    create(PodSpecs.fraction("next", "1"));
+    assertThat(pendingMessage("next")).contains("GPU");
+    delete("whole-0");
+    Await.until("the freed GPU to be taken", 10, () -> get("next").getSpec().getNodeName() != null);
+    running("next");
+  }
+
+  @Test
+  void malformedFraction_isDeniedInASentence() {
+    assertThatThrownBy(() -> create(PodSpecs.fraction("bad", "1.5")))
+        .isInstanceOf(KubernetesClientException.class)
+        .hasMessageContaining("\"1.5\"")
+        .hasMessageContaining("0.3");
+  }
+
+  @Test
+  void podWithoutGpu_isNotTouched() {
+    create(PodSpecs.pod("bystander"));
+    Pod pod = running("bystander");
+    assertThat(pod.getSpec().getSchedulerName()).isEqualTo("default-scheduler");
+    assertThat(pod.getSpec().getRuntimeClassName()).isNull();
+  }
+}

@@ -1,0 +1,56 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import io.fabric8.kubernetes.api.model.Event;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Room that is there in sum and on no GPU. */
+class FragmentationE2E extends Scenario {
+  @Test
+  void twoHoles_neverTakeAShareThatFitsNeither() {
+    occupyAlpha();
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("three", "0.3")));
+
+    assertThat(pendingMessage("three"))
+        .contains("no GPU has room for a whole share")
+        .doesNotContainPattern("gpu \\d");
+    Await.until("the event with the figures", 15, () -> !figures().isEmpty());
+    assertThat(figures()).contains("2 of 10 replicas free").contains("needs 3");
+    assertThat(tranche().ask("/explain?pod=" + namespace + "/three", "text/plain"))
+        .anySatisfy(page -> assertThat(page).contains("2 of 10 replicas free").contains("needs 3"));
+    assertThat(get("three").getSpec().getNodeName()).isNull();
+  }
+
+  @Test
+  void waitingPod_startsSoonAfterARoomyOneEnds() {
+    occupyAlpha();
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("three", "0.3")));
+    pendingMessage("three");
+    delete("eight-0");
+    Await.until("the waiting pod to be placed", 3, () -> nodeOf(get("three")) != null);
+    running("three");
+  }
+
+  /** Leaves two replicas free on each of alpha's GPUs. */
+  private void occupyAlpha() {
+    for (int i = 0; i < 2; i++) {
+      var here = Map.of(Names.GPU_FRACTION, "0.8", Names.GPU_UUID, tranche().gpus(ALPHA).uuid(i));
+      create(PodSpecs.annotated("eight-" + i, here));
+    }
+    running("eight-0");
+    running("eight-1");
+  }
+
+  private String figures() {
+    return events("three").stream()
+        .map(Event::getMessage)
+        .filter(message -> message.contains("replicas free"))
+        .findFirst()
+        .orElse("");
+  }
+}

@@ -1,0 +1,71 @@
+package dev.tranche.e2e.scenario;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.e2e.install.Tranche;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+
+/** What every extender replica believes: {@code /inspect}. */
+record Inspection(List<JsonNode> replicas) {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final long MIB = 1L << 20;
+
+  static Inspection of(Tranche tranche) {
+    return new Inspection(
+        tranche.ask("/inspect", "application/json").stream().map(Inspection::parse).toList());
+  }
+
+  private static JsonNode parse(String json) {
+    try {
+      return JSON.readTree(json);
+    } catch (JsonProcessingException e) {
+      throw new AssertionError(json, e);
+    }
+  }
+
+  /** Whether all replicas know this load of every GPU of a node. */
+  boolean allMatch(String node, int smPercent, int usedMib) {
+    return replicas.stream()
+        .flatMap(replica -> gpus(replica, node))
+        .allMatch(
+            gpu ->
+                Math.abs(gpu.get("smMeanPercent").asInt() - smPercent) <= 10
+                    && gpu.get("memoryUsedBytes").asLong() / MIB == usedMib);
+  }
+
+  /** Replicas by uuid that one extender knows to be held, each confirmed by the kubelet. */
+  List<Map<String, Integer>> confirmedReplicas(String node) {
+    return replicas.stream().map(replica -> confirmed(replica, node)).toList();
+  }
+
+  private static Map<String, Integer> confirmed(JsonNode replica, String node) {
+    var held = new TreeMap<String, Integer>();
+    gpus(replica, node)
+        .forEach(
+            gpu ->
+                stream(gpu.get("holds"))
+                    .filter(hold -> hold.get("stage").asText().equals("confirmed"))
+                    .forEach(
+                        hold ->
+                            held.merge(
+                                gpu.get("uuid").asText(),
+                                hold.get("replicas").asInt(),
+                                Integer::sum)));
+    return held;
+  }
+
+  private static Stream<JsonNode> gpus(JsonNode replica, String node) {
+    return stream(replica.get("nodes"))
+        .filter(n -> n.get("node").asText().equals(node))
+        .flatMap(n -> stream(n.get("gpus")));
+  }
+
+  private static Stream<JsonNode> stream(JsonNode array) {
+    return StreamSupport.stream(array.spliterator(), false);
+  }
+}

@@ -1,0 +1,62 @@
+package dev.tranche.e2e.scenario;
+
+import dev.tranche.api.podresources.ListPodResourcesRequest;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.api.podresources.PodResources;
+import dev.tranche.api.podresources.PodResourcesListerGrpcClient;
+import io.vertx.core.Vertx;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** A kubelet's PodResources API, asked by the test itself and not by what it tests. */
+record KubeletTruth(ListPodResourcesResponse response) {
+  private static final Vertx VERTX = Vertx.vertx();
+
+  static KubeletTruth of(Path socket) {
+    GrpcClient client = GrpcClient.client(VERTX);
+    try {
+      return new KubeletTruth(
+          PodResourcesListerGrpcClient.create(
+                  client, SocketAddress.domainSocketAddress(socket.toString()))
+              .list(ListPodResourcesRequest.getDefaultInstance())
+              .await(10, TimeUnit.SECONDS));
+    } catch (TimeoutException e) {
+      throw new AssertionError("the kubelet did not answer at " + socket, e);
+    } finally {
+      client.close();
+    }
+  }
+
+  /** Device ids by container. */
+  Map<String, List<String>> devices(String namespace, String pod) {
+    var devices = new TreeMap<String, List<String>>();
+    for (PodResources of : response.getPodResourcesList()) {
+      if (of.getNamespace().equals(namespace) && of.getName().equals(pod)) {
+        of.getContainersList()
+            .forEach(
+                c ->
+                    devices.put(
+                        c.getName(),
+                        c.getDevicesList().stream()
+                            .flatMap(d -> d.getDeviceIdsList().stream())
+                            .toList()));
+      }
+    }
+    return devices;
+  }
+
+  /** Every replica that anybody holds, as often as it is held. */
+  List<String> allDevices() {
+    return response.getPodResourcesList().stream()
+        .flatMap(p -> p.getContainersList().stream())
+        .flatMap(c -> c.getDevicesList().stream())
+        .flatMap(d -> d.getDeviceIdsList().stream())
+        .toList();
+  }
+}

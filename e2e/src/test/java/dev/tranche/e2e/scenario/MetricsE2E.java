@@ -1,0 +1,41 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.e2e.install.PodSpecs;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What Prometheus reads of each part. */
+class MetricsE2E extends Scenario {
+  @ParameterizedTest
+  @CsvSource({
+    "webhook, tranche_webhook_",
+    "extender, tranche_extender_",
+    "node-plugin, tranche_node_",
+  })
+  void metrics_arePresentAndPassPrometheussOwnLinter(String part, String prefix) throws Exception {
+    create(PodSpecs.fraction("one", "0.1"));
+    running("one");
+    String metrics = tranche().metrics(tranche().parts(part).getFirst());
+    assertThat(metrics).contains(prefix);
+    assertThat(lint(metrics)).isEmpty();
+  }
+
+  private static String lint(String metrics) throws IOException, InterruptedException {
+    Path promtool = Path.of("../.build/promtool.sh").toAbsolutePath();
+    Process process =
+        new ProcessBuilder("bash", "-c", "\"$(" + promtool + ")\" check metrics")
+            .redirectErrorStream(true)
+            .start();
+    try (var in = process.outputWriter(StandardCharsets.UTF_8)) {
+      in.write(metrics);
+    }
+    String findings = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    process.waitFor();
+    return findings;
+  }
+}

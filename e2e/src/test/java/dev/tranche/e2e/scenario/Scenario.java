@@ -1,0 +1,197 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.api.ReplicaId;
+import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.NamespaceBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestInstance;
+
+/**
+ * A test's view of one cluster that all scenarios share: three nodes of two equal GPUs each, ten
+ * replicas per GPU, everything idle and empty when a test begins.
+ */
+@TestInstance(TestInstance.Lifecycle.PER_METHOD)
+abstract class Scenario {
+  static final String ALPHA = "alpha";
+  static final String BETA = "beta";
+  static final String GAMMA = "gamma";
+  static final int RUNNING_SECONDS = 60;
+
+  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+
+  /** Started by the first scenario, removed when the tests' process ends. */
+  private static final class Shared {
+    static final Tranche TRANCHE = start();
+
+    private static Tranche start() {
+      var nodes = new LinkedHashMap<String, List<Model>>();
+      for (String node : List.of(ALPHA, BETA, GAMMA)) {
+        nodes.put(node, List.of(Model.T4, Model.T4));
+      }
+      var plan =
+          new Tranche.Plan(
+              "scenarios", ROOT.resolve("target/scenarios"), nodes, Map.of(), false, step -> {});
+      Tranche tranche = Tranche.start(Artifacts.of(ROOT), plan);
+      Runtime.getRuntime().addShutdownHook(new Thread(tranche::close));
+      return tranche;
+    }
+  }
+
+  final String namespace = "s-" + UUID.randomUUID().toString().substring(0, 8);
+
+  static Tranche tranche() {
+    return Shared.TRANCHE;
+  }
+
+  @BeforeEach
+  void openNamespace() {
+    tranche().nodes().forEach(node -> tranche().gpus(node).idle());
+    tranche()
+        .client()
+        .resource(
+            new NamespaceBuilder().withNewMetadata().withName(namespace).endMetadata().build())
+        .create();
+    Await.until(
+        "a default service account",
+        30,
+        () ->
+            tranche().client().serviceAccounts().inNamespace(namespace).withName("default").get()
+                != null);
+  }
+
+  @AfterEach
+  void closeNamespace() {
+    var pods = tranche().client().pods().inNamespace(namespace);
+    pods.withGracePeriod(0).delete();
+    Await.until("the pods to be gone", 60, () -> pods.list().getItems().isEmpty());
+    tranche().client().namespaces().withName(namespace).delete();
+  }
+
+  Pod create(PodBuilder pod) {
+    return create(pod.build());
+  }
+
+  Pod create(Pod pod) {
+    return tranche().client().pods().inNamespace(namespace).resource(pod).create();
+  }
+
+  Pod get(String name) {
+    Pod pod = tranche().client().pods().inNamespace(namespace).withName(name).get();
+    assertThat(pod).as("pod %s", name).isNotNull();
+    return pod;
+  }
+
+  void delete(String name) {
+    tranche().client().pods().inNamespace(namespace).withName(name).withGracePeriod(0).delete();
+  }
+
+  /** The pod, once it runs. */
+  Pod running(String name) {
+    Await.until(
+        name + " to run",
+        RUNNING_SECONDS,
+        () -> "Running".equals(get(name).getStatus().getPhase()),
+        () -> tranche().cluster().kubectl("-n", namespace, "describe", "pod", name).out());
+    return get(name);
+  }
+
+  void allRunning(int count) {
+    Await.until(
+        count + " pods to run",
+        180,
+        () -> phases().getOrDefault("Running", 0L) == count,
+        () -> phases() + tranche().cluster().kubectl("-n", namespace, "get", "events").out());
+  }
+
+  Map<String, Long> phases() {
+    return pods().stream()
+        .collect(Collectors.groupingBy(p -> p.getStatus().getPhase(), Collectors.counting()));
+  }
+
+  List<Pod> pods() {
+    return tranche().client().pods().inNamespace(namespace).list().getItems();
+  }
+
+  /**
+   * Waits until the scheduler has said of a pod that it cannot be placed, and returns its words.
+   */
+  String pendingMessage(String name) {
+    Await.until(name + " to be rejected", RUNNING_SECONDS, () -> rejection(name).isPresent());
+    return rejection(name).orElseThrow();
+  }
+
+  private Optional<String> rejection(String name) {
+    return get(name).getStatus().getConditions().stream()
+        .filter(c -> c.getType().equals("PodScheduled") && c.getStatus().equals("False"))
+        .map(c -> c.getMessage())
+        .findFirst();
+  }
+
+  List<Event> events(String pod) {
+    return tranche().client().v1().events().inNamespace(namespace).list().getItems().stream()
+        .filter(e -> e.getInvolvedObject().getName().equals(pod))
+        .toList();
+  }
+
+  /** What the extender promised: {@code tranche.dev/gpu}. */
+  static Set<String> assigned(Pod pod) {
+    String gpus = pod.getMetadata().getAnnotations().get(Names.GPU);
+    assertThat(gpus).as("%s of %s", Names.GPU, pod.getMetadata().getName()).isNotNull();
+    return new TreeSet<>(Arrays.asList(gpus.split(",")));
+  }
+
+  /** What the kubelet says that a pod's containers hold: the truth. */
+  Map<String, List<String>> held(Pod pod) {
+    return KubeletTruth.of(tranche().podResourcesSocket(pod.getSpec().getNodeName()))
+        .devices(namespace, pod.getMetadata().getName());
+  }
+
+  Set<String> heldGpus(Pod pod) {
+    return held(pod).values().stream()
+        .flatMap(List::stream)
+        .map(ReplicaId::uuidOf)
+        .collect(Collectors.toCollection(TreeSet::new));
+  }
+
+  /** What a container's process sees. */
+  String visibleDevices(Pod pod, String container) {
+    var output =
+        tranche()
+            .cluster()
+            .kubectl(
+                "-n",
+                namespace,
+                "exec",
+                pod.getMetadata().getName(),
+                "-c",
+                container,
+                "--",
+                "printenv",
+                "NVIDIA_VISIBLE_DEVICES");
+    return output.out().strip();
+  }
+
+  static String nodeOf(Pod pod) {
+    return pod.getSpec().getNodeName();
+  }
+}

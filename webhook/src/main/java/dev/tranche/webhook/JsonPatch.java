@@ -1,0 +1,45 @@
+package dev.tranche.webhook;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** An RFC 6902 patch while it grows. Its "add" also replaces what is there. */
+public final class JsonPatch {
+  private final ArrayNode operations = JsonNodeFactory.instance.arrayNode();
+
+  /**
+   * @param path from the root, unescaped
+   */
+  void add(JsonNode value, String... path) {
+    operation("add", path).set("value", value);
+  }
+
+  void add(String value, String... path) {
+    operation("add", path).put("value", value);
+  }
+
+  /** What is removed must be there. */
+  void remove(String... path) {
+    operation("remove", path);
+  }
+
+  boolean isEmpty() {
+    return operations.isEmpty();
+  }
+
+  public ArrayNode operations() {
+    return operations;
+  }
+
+  private ObjectNode operation(String name, String... path) {
+    String pointer =
+        Stream.of(path)
+            .map(segment -> "/" + segment.replace("~", "~0").replace("/", "~1"))
+            .collect(Collectors.joining());
+    return operations.addObject().put("op", name).put("path", pointer);
+  }
+}

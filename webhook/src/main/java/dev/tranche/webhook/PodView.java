@@ -1,0 +1,73 @@
+package dev.tranche.webhook;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Demand;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A pod as the AdmissionReview carries it. It is read from the raw JSON, and never written back, so
+ * that fields of newer API versions survive.
+ */
+record PodView(JsonNode pod) {
+  /**
+   * @param list {@code containers} or {@code initContainers}
+   * @param index in that list
+   */
+  record Container(String list, int index, String name, Demand.Kind kind, JsonNode spec) {
+    /** How many of a resource it asks for; limits and requests must agree, so either tells. */
+    long requested(String resource) {
+      JsonNode resources = spec.path("resources");
+      return Math.max(
+          count(resources.path("limits").path(resource)),
+          count(resources.path("requests").path(resource)));
+    }
+
+    boolean privileged() {
+      return spec.path("securityContext").path("privileged").asBoolean(false);
+    }
+
+    private static long count(JsonNode quantity) {
+      return Quantity.parse(quantity.asText("")).orElse(0);
+    }
+  }
+
+  JsonNode spec() {
+    return pod.path("spec");
+  }
+
+  String text(String field) {
+    return spec().path(field).asText("");
+  }
+
+  Map<String, String> annotations() {
+    var annotations = new LinkedHashMap<String, String>();
+    pod.path("metadata")
+        .path("annotations")
+        .forEachEntry((key, value) -> annotations.put(key, value.asText("")));
+    return annotations;
+  }
+
+  /** In the order of the kubelet's admission: init containers and sidecars, then app containers. */
+  List<Container> containers() {
+    var containers = new ArrayList<Container>();
+    collect("initContainers", containers);
+    collect("containers", containers);
+    return containers;
+  }
+
+  private void collect(String list, List<Container> into) {
+    int index = 0;
+    for (JsonNode spec : spec().path(list)) {
+      Demand.Kind kind =
+          list.equals("containers")
+              ? Demand.Kind.APP
+              : spec.path("restartPolicy").asText("").equals("Always")
+                  ? Demand.Kind.SIDECAR
+                  : Demand.Kind.INIT;
+      into.add(new Container(list, index++, spec.path("name").asText(""), kind, spec));
+    }
+  }
+}

@@ -1,0 +1,66 @@
+package dev.tranche.webhook;
+
+import dev.tranche.webhook.tls.Kept;
+import dev.tranche.webhook.tls.Pair;
+import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Whether the API server may send reviews here: it knows the nodes, it serves, and the patched
+ * caBundle verifies what it serves with.
+ */
+final class Readiness {
+  private final Supplier<Optional<String>> cluster;
+  private volatile @Nullable Kept kept;
+  private volatile @Nullable Pair served;
+  private volatile String failure = "";
+  private volatile boolean draining;
+
+  /**
+   * @param cluster what is not known of it yet, a sentence
+   */
+  Readiness(Supplier<Optional<String>> cluster) {
+    this.cluster = cluster;
+  }
+
+  void kept(Kept state) {
+    kept = state;
+    failure = "";
+  }
+
+  void keepingFailed(String reason) {
+    failure = reason;
+  }
+
+  void serving(Pair pair) {
+    served = pair;
+  }
+
+  void draining() {
+    draining = true;
+  }
+
+  Optional<Kept> kept() {
+    return Optional.ofNullable(kept);
+  }
+
+  /** What is missing, a sentence; a round that failed once does not spoil what the last one saw. */
+  Optional<String> missing() {
+    if (draining) {
+      return Optional.of("shutting down");
+    }
+    Kept state = kept;
+    if (state == null) {
+      return Optional.of(failure.isEmpty() ? "there is no certificate yet" : failure);
+    }
+    if (state.missing().isPresent()) {
+      return state.missing();
+    }
+    Pair pair = served;
+    if (pair == null || !state.verifies(pair)) {
+      return Optional.of("not yet serving with a certificate that the caBundle verifies");
+    }
+    return cluster.get();
+  }
+}

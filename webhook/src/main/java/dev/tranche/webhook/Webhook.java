@@ -1,0 +1,145 @@
+package dev.tranche.webhook;
+
+import dev.tranche.webhook.nodes.ClusterWatch;
+import dev.tranche.webhook.tls.Kept;
+import dev.tranche.webhook.tls.Pair;
+import dev.tranche.webhook.tls.TlsKeeper;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.net.SocketAddress;
+import java.time.InstantSource;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The parts of the process and how they hang together. */
+final class Webhook {
+  private static final Logger LOG = LoggerFactory.getLogger(Webhook.class);
+  private static final long IN_FLIGHT_MS_MAX = 12_000;
+
+  private final WebhookConfig config;
+  private final KubernetesClient client;
+  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(2));
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final WebhookMetrics metrics = new WebhookMetrics(registry);
+  private final ClusterWatch cluster;
+  private final Readiness readiness;
+  private final TlsKeeper keeper;
+  private volatile @Nullable AdmissionVerticle admission;
+  private volatile int metricsPort = -1;
+
+  Webhook(WebhookConfig config, KubernetesClient client) {
+    this.config = config;
+    this.client = client;
+    cluster = new ClusterWatch(client, config.rules().runtimeClass());
+    readiness = new Readiness(cluster::missing);
+    keeper =
+        new TlsKeeper(
+            client,
+            config.tls(),
+            config.authorityLife(),
+            config.certificateLife(),
+            InstantSource.system(),
+            this::kept,
+            this::keepingFailed);
+    metrics.nodes(cluster, c -> c.nodes().size());
+    metrics.certificateExpiry("ca", () -> readiness.kept().map(Kept::authorityExpiry));
+    metrics.certificateExpiry("webhook", () -> readiness.kept().map(k -> k.webhook().expiry()));
+    metrics.certificateExpiry("extender", () -> readiness.kept().map(Kept::extenderExpiry));
+  }
+
+  static Webhook of(WebhookConfig config) {
+    return new Webhook(
+        config,
+        new KubernetesClientBuilder()
+            .withKubernetesSerialization(ClusterWatch.serialization())
+            .build());
+  }
+
+  /** Ends when the probes answer; reviews are taken once there is a certificate. */
+  Future<Void> start() {
+    return new AdminServer(registry, readiness)
+        .listen(vertx, config.metrics())
+        .onSuccess(
+            server -> {
+              metricsPort = server.actualPort();
+              cluster.start();
+              keeper.start();
+            })
+        .mapEmpty();
+  }
+
+  /** On the keeper's thread, so one at a time. */
+  private void kept(Kept state) {
+    AdmissionVerticle serving = admission;
+    if (serving == null) {
+      listen(state.webhook());
+    } else {
+      await(serving.serveWith(state.webhook()));
+      readiness.serving(serving.servedPair());
+    }
+    readiness.kept(state);
+  }
+
+  private void listen(Pair pair) {
+    var verticle =
+        new AdmissionVerticle(
+            SocketAddress.inetSocketAddress(config.listen().port(), config.listen().host()),
+            new PodMutator(config.rules()),
+            () -> new MutationRules.Cluster(cluster.nodes(), cluster.runtimeClassExists()),
+            metrics,
+            pair);
+    await(vertx.deployVerticle(verticle));
+    admission = verticle;
+    readiness.serving(pair);
+    LOG.info("serving on {} with {}", config.listen(), pair);
+  }
+
+  private void keepingFailed(String reason) {
+    metrics.tlsFailed();
+    readiness.keepingFailed(reason);
+  }
+
+  /** Unready first, then silent: Services take a moment to leave this pod out. */
+  void stop() {
+    readiness.draining();
+    try {
+      Thread.sleep(config.drainDelay());
+      AdmissionVerticle serving = admission;
+      if (serving != null) {
+        await(serving.drain(IN_FLIGHT_MS_MAX));
+      }
+      keeper.close();
+      cluster.close();
+      await(vertx.close());
+      client.close();
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  int port() {
+    AdmissionVerticle serving = admission;
+    return serving == null ? -1 : serving.port();
+  }
+
+  int metricsPort() {
+    return metricsPort;
+  }
+
+  private static void await(Future<?> future) {
+    try {
+      future.await(IN_FLIGHT_MS_MAX, TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      throw new IllegalStateException("no answer within " + IN_FLIGHT_MS_MAX + " ms", e);
+    }
+  }
+}

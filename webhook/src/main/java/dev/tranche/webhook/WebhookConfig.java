@@ -1,0 +1,162 @@
+package dev.tranche.webhook;
+
+import dev.tranche.webhook.tls.TlsNames;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/**
+ * The effective configuration.
+ *
+ * @param tls names of the certificates' places
+ * @param listen of the webhook, TLS
+ * @param metrics of /metrics and the probes, plain HTTP
+ * @param rules what decides about pods
+ * @param authorityLife of a new certificate authority
+ * @param certificateLife of a new serving certificate
+ * @param drainDelay from SIGTERM until no more connections are taken
+ */
+record WebhookConfig(
+    TlsNames tls,
+    Address listen,
+    Address metrics,
+    MutationRules rules,
+    Duration authorityLife,
+    Duration certificateLife,
+    Duration drainDelay) {
+  private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
+  private static final Pattern RESOURCE =
+      Pattern.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
+  private static final Pattern ADDRESS = Pattern.compile("(.+):(\\d{1,5})");
+  private static final Pattern DURATION = Pattern.compile("(\\d{1,6})(s|m|h|d)");
+  private static final int PORT_MAX = 65_535;
+  private static final int NAME_CHARS_MAX = 40;
+
+  /** The kubelet takes at most so many devices of a resource in one message. */
+  private static final int REPLICAS_MAX = 10_000;
+
+  /** A host and a port; port 0 takes any that is free. */
+  record Address(String host, int port) {
+    @Override
+    public String toString() {
+      return host + ":" + port;
+    }
+  }
+
+  /** What became of the flags. */
+  sealed interface Read {
+    record Valid(WebhookConfig config) implements Read {}
+
+    /**
+     * @param errors a sentence for each value that cannot be
+     */
+    record Invalid(List<String> errors) implements Read {}
+  }
+
+  static Read read(WebhookFlags flags) {
+    var errors = new ArrayList<String>();
+    if (flags.name.length() > NAME_CHARS_MAX) {
+      errors.add("--name is longer than " + NAME_CHARS_MAX + " characters: " + flags.name);
+    }
+    label("--name", flags.name, "tranche", errors);
+    label("--namespace (POD_NAMESPACE)", flags.namespace, "tranche-system", errors);
+    if (!flags.schedulerName.isEmpty()) {
+      label("--scheduler-name", flags.schedulerName, "tranche-scheduler", errors);
+    }
+    if (!flags.runtimeClass.isEmpty()) {
+      label("--runtime-class", flags.runtimeClass, "nvidia", errors);
+    }
+    Address listen = address("--listen-address", flags.listenAddress, errors);
+    Address metrics = address("--metrics-address", flags.metricsAddress, errors);
+    List<String> resources = resources(flags.resources, errors);
+    int replicas = replicas(flags.defaultReplicasPerGpu, errors);
+    Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
+    Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
+    Duration drain = duration("--drain-delay", flags.drainDelay, 0, errors);
+    if (certificate.compareTo(authority) > 0) {
+      errors.add(
+          "--certificate-life %s is longer than --authority-life %s; a certificate cannot outlive what it is verified by"
+              .formatted(flags.certificateLife, flags.authorityLife));
+    }
+    if (!errors.isEmpty()) {
+      return new Read.Invalid(List.copyOf(errors));
+    }
+    return new Read.Valid(
+        new WebhookConfig(
+            new TlsNames(flags.name, flags.namespace),
+            listen,
+            metrics,
+            new MutationRules(resources, replicas, flags.schedulerName, flags.runtimeClass),
+            authority,
+            certificate,
+            drain));
+  }
+
+  private static void label(String flag, String value, String example, List<String> errors) {
+    if (!DNS_LABEL.matcher(value).matches()) {
+      errors.add(
+          "%s is \"%s\"; allowed are lower-case letters, digits and inner dashes, for example %s"
+              .formatted(flag, value, example));
+    }
+  }
+
+  private static Address address(String flag, String value, List<String> errors) {
+    Matcher matcher = ADDRESS.matcher(value);
+    if (matcher.matches() && Integer.parseInt(matcher.group(2)) <= PORT_MAX) {
+      return new Address(matcher.group(1), Integer.parseInt(matcher.group(2)));
+    }
+    errors.add("%s is \"%s\"; expected host:port, for example 0.0.0.0:9090".formatted(flag, value));
+    return new Address("", 0);
+  }
+
+  private static List<String> resources(String value, List<String> errors) {
+    List<String> resources = Stream.of(value.split(",", -1)).map(String::strip).distinct().toList();
+    for (String resource : resources) {
+      if (!RESOURCE.matcher(resource).matches()) {
+        errors.add(
+            "--resource names \"%s\"; expected extended resources, for example nvidia.com/gpu"
+                .formatted(resource));
+      }
+    }
+    return resources;
+  }
+
+  private static int replicas(String value, List<String> errors) {
+    int replicas = value.matches("\\d{1,5}") ? Integer.parseInt(value) : 0;
+    if (replicas < 1 || replicas > REPLICAS_MAX) {
+      errors.add(
+          "--default-replicas-per-gpu is \"%s\"; allowed are 1 to %d"
+              .formatted(value, REPLICAS_MAX));
+    }
+    return Math.max(replicas, 1);
+  }
+
+  private static Duration duration(String flag, String value, int secondsMin, List<String> errors) {
+    Optional<Duration> duration = duration(value);
+    if (duration.isEmpty() || duration.get().toSeconds() < secondsMin) {
+      errors.add(
+          "%s is \"%s\"; expected a number with s, m, h or d, at least %ds, for example 90d"
+              .formatted(flag, value, secondsMin));
+    }
+    return duration.orElse(Duration.ZERO);
+  }
+
+  private static Optional<Duration> duration(String value) {
+    Matcher matcher = DURATION.matcher(value);
+    if (!matcher.matches()) {
+      return Optional.empty();
+    }
+    long number = Long.parseLong(matcher.group(1));
+    return Optional.of(
+        switch (matcher.group(2)) {
+          case "s" -> Duration.ofSeconds(number);
+          case "m" -> Duration.ofMinutes(number);
+          case "h" -> Duration.ofHours(number);
+          default -> Duration.ofDays(number);
+        });
+  }
+}

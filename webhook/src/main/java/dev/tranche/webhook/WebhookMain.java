@@ -1,0 +1,52 @@
+package dev.tranche.webhook;
+
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import picocli.CommandLine;
+
+/** Starts the webhook: flags, configuration, parts, and the way down. */
+public final class WebhookMain {
+  private static final int EXIT_USAGE = 2;
+  private static final int EXIT_FAILED = 1;
+  private static final int START_S_MAX = 20;
+  private static final Logger LOG = LoggerFactory.getLogger(WebhookMain.class);
+
+  private WebhookMain() {}
+
+  public static void main(String... arguments) {
+    var flags = new WebhookFlags();
+    var commandLine = new CommandLine(flags);
+    try {
+      commandLine.parseArgs(arguments);
+    } catch (CommandLine.ParameterException e) {
+      exit(EXIT_USAGE, String.valueOf(e.getMessage()));
+    }
+    if (commandLine.isUsageHelpRequested()) {
+      commandLine.usage(System.out);
+      return;
+    }
+    switch (WebhookConfig.read(flags)) {
+      case WebhookConfig.Read.Invalid(var errors) ->
+          exit(EXIT_USAGE, String.join(System.lineSeparator(), errors));
+      case WebhookConfig.Read.Valid(WebhookConfig config) -> run(config);
+    }
+  }
+
+  private static void run(WebhookConfig config) {
+    LOG.info("configuration: {}", config);
+    var webhook = Webhook.of(config);
+    Runtime.getRuntime().addShutdownHook(new Thread(webhook::stop, "stop"));
+    try {
+      webhook.start().await(START_S_MAX, TimeUnit.SECONDS);
+    } catch (Exception e) {
+      LOG.error("cannot start", e);
+      System.exit(EXIT_FAILED);
+    }
+  }
+
+  private static void exit(int status, String message) {
+    System.err.println(message);
+    System.exit(status);
+  }
+}

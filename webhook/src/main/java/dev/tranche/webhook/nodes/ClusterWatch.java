@@ -1,0 +1,123 @@
+package dev.tranche.webhook.nodes;
+
+import dev.tranche.api.Names;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.node.v1.RuntimeClass;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
+import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
+import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/** Watches the labelled GPU nodes and our RuntimeClass. */
+public final class ClusterWatch implements AutoCloseable {
+  /** Nodes in one page of a list, so that thousands never lie in memory unparsed. */
+  private static final long PAGE_NODES = 200;
+
+  private final SharedIndexInformer<SlimNode> nodes;
+  private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
+  private final AtomicLong changes = new AtomicLong();
+  private volatile Snapshot snapshot = new Snapshot(-1, List.of());
+
+  /**
+   * @param changes how many there had been when it was taken; a later one makes it stale
+   */
+  private record Snapshot(long changes, List<GpuNode> nodes) {}
+
+  /**
+   * @param client with {@link #serialization}
+   * @param runtimeClassName empty: none is watched
+   */
+  public ClusterWatch(KubernetesClient client, String runtimeClassName) {
+    nodes =
+        client
+            .resources(SlimNode.class)
+            .withLabel(Names.LABEL_REPLICAS)
+            .withLimit(PAGE_NODES)
+            .runnableInformer(0)
+            .exceptionHandler((started, failure) -> true)
+            .addEventHandler(new CountChanges());
+    runtimeClass =
+        runtimeClassName.isEmpty()
+            ? null
+            : client
+                .resources(RuntimeClass.class)
+                .withName(runtimeClassName)
+                .runnableInformer(0)
+                .exceptionHandler((started, failure) -> true);
+  }
+
+  /** Teaches the client to read nodes slimly. */
+  public static KubernetesSerialization serialization() {
+    var serialization = new KubernetesSerialization();
+    serialization.registerKubernetesResource("v1", "Node", SlimNode.class);
+    return serialization;
+  }
+
+  public void start() {
+    informers().forEach(SharedIndexInformer::start);
+  }
+
+  /** What has not been listed yet, a sentence. */
+  public Optional<String> missing() {
+    if (!nodes.hasSynced()) {
+      return Optional.of("the nodes have not been listed yet");
+    }
+    return runtimeClass != null && !runtimeClass.hasSynced()
+        ? Optional.of("the runtime classes have not been listed yet")
+        : Optional.empty();
+  }
+
+  public List<GpuNode> nodes() {
+    long current = changes.get();
+    Snapshot known = snapshot;
+    if (known.changes() != current) {
+      known =
+          new Snapshot(current, nodes.getStore().list().stream().map(ClusterWatch::node).toList());
+      snapshot = known;
+    }
+    return known.nodes();
+  }
+
+  public boolean runtimeClassExists() {
+    return runtimeClass != null && !runtimeClass.getStore().list().isEmpty();
+  }
+
+  private Stream<SharedIndexInformer<? extends HasMetadata>> informers() {
+    return runtimeClass == null ? Stream.of(nodes) : Stream.of(nodes, runtimeClass);
+  }
+
+  private static GpuNode node(SlimNode node) {
+    Map<String, String> labels = node.getMetadata().getLabels();
+    return new GpuNode(node.getMetadata().getName(), labels == null ? Map.of() : labels);
+  }
+
+  @Override
+  public void close() {
+    informers().forEach(SharedIndexInformer::stop);
+  }
+
+  private final class CountChanges implements ResourceEventHandler<SlimNode> {
+    @Override
+    public void onAdd(SlimNode added) {
+      changes.incrementAndGet();
+    }
+
+    @Override
+    public void onUpdate(SlimNode before, SlimNode now) {
+      if (!before.getMetadata().getLabels().equals(now.getMetadata().getLabels())) {
+        changes.incrementAndGet();
+      }
+    }
+
+    @Override
+    public void onDelete(SlimNode deleted, boolean finalStateUnknown) {
+      changes.incrementAndGet();
+    }
+  }
+}

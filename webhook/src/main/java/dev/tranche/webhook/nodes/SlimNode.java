@@ -1,0 +1,58 @@
+package dev.tranche.webhook.nodes;
+
+import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.ObjectMeta;
+import io.fabric8.kubernetes.api.model.ObjectMetaBuilder;
+import io.fabric8.kubernetes.model.annotation.Group;
+import io.fabric8.kubernetes.model.annotation.Kind;
+import io.fabric8.kubernetes.model.annotation.Plural;
+import io.fabric8.kubernetes.model.annotation.Singular;
+import io.fabric8.kubernetes.model.annotation.Version;
+
+/**
+ * A node without what we do not read: of a real one, some 20 kB of images, conditions and managed
+ * fields are left behind as it is parsed.
+ */
+@Group("")
+@Version("v1")
+@Kind("Node")
+@Singular("node")
+@Plural("nodes")
+@JsonIgnoreProperties(ignoreUnknown = true)
+public class SlimNode implements HasMetadata {
+  private static final long serialVersionUID = 1;
+
+  private ObjectMeta metadata = new ObjectMeta();
+
+  @Override
+  public ObjectMeta getMetadata() {
+    return metadata;
+  }
+
+  @Override
+  public void setMetadata(ObjectMeta full) {
+    metadata =
+        new ObjectMetaBuilder()
+            .withName(full.getName())
+            .withUid(full.getUid())
+            .withResourceVersion(full.getResourceVersion())
+            .withLabels(full.getLabels())
+            .build();
+  }
+
+  @Override
+  public String getApiVersion() {
+    return "v1";
+  }
+
+  @Override
+  public String getKind() {
+    return "Node";
+  }
+
+  @Override
+  public void setApiVersion(String version) {
+    // There is one.
+  }
+}

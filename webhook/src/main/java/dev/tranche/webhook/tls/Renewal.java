@@ -1,0 +1,75 @@
+package dev.tranche.webhook.tls;
+
+import java.security.GeneralSecurityException;
+import java.security.Signature;
+import java.security.cert.CertificateParsingException;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.Collection;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Judges whether a certificate may go on serving. */
+final class Renewal {
+  private Renewal() {}
+
+  /** Why a serving certificate must be replaced now, or nothing. */
+  static Optional<String> reason(
+      Pair serving, X509Certificate authority, List<String> dnsNames, Instant now) {
+    if (!signedBy(serving.certificate(), authority)) {
+      return Optional.of("another authority signed it");
+    }
+    if (!fits(serving)) {
+      return Optional.of("its key is another certificate's");
+    }
+    if (!names(serving.certificate()).containsAll(dnsNames)) {
+      return Optional.of("it lacks a name of " + dnsNames);
+    }
+    if (!now.isBefore(due(serving.certificate()))) {
+      return Optional.of("two thirds of its life are over; it ends " + serving.expiry());
+    }
+    return Optional.empty();
+  }
+
+  /** Two thirds into its life: a third is left in which to fail and to try again. */
+  static Instant due(X509Certificate certificate) {
+    Instant start = certificate.getNotBefore().toInstant();
+    Duration life = Duration.between(start, certificate.getNotAfter().toInstant());
+    return start.plus(life.multipliedBy(2).dividedBy(3));
+  }
+
+  static boolean signedBy(X509Certificate certificate, X509Certificate authority) {
+    try {
+      certificate.verify(authority.getPublicKey());
+      return certificate.getIssuerX500Principal().equals(authority.getSubjectX500Principal());
+    } catch (GeneralSecurityException notItsSignature) {
+      return false;
+    }
+  }
+
+  private static boolean fits(Pair pair) {
+    try {
+      Signature signature = Signature.getInstance("SHA256withECDSA");
+      signature.initSign(pair.key());
+      byte[] signed = signature.sign();
+      signature.initVerify(pair.certificate());
+      return signature.verify(signed);
+    } catch (GeneralSecurityException notAPair) {
+      return false;
+    }
+  }
+
+  private static Set<String> names(X509Certificate certificate) {
+    try {
+      Collection<List<?>> names = certificate.getSubjectAlternativeNames();
+      return names == null
+          ? Set.of()
+          : names.stream().map(entry -> String.valueOf(entry.get(1))).collect(Collectors.toSet());
+    } catch (CertificateParsingException unreadable) {
+      return Set.of();
+    }
+  }
+}

@@ -1,0 +1,124 @@
+package dev.tranche.webhook.tls;
+
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
+import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps the certificates, on a thread of its own: at the start, at intervals, and at once when
+ * somebody changes the MutatingWebhookConfiguration.
+ */
+public final class TlsKeeper implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(TlsKeeper.class);
+  private static final Duration INTERVAL_MAX = Duration.ofSeconds(30);
+  private static final Duration INTERVAL_MIN = Duration.ofSeconds(1);
+
+  private final TlsRound round;
+  private final Duration interval;
+  private final Consumer<Kept> kept;
+  private final Consumer<String> failed;
+  private final Semaphore wake = new Semaphore(0);
+  private final SharedIndexInformer<MutatingWebhookConfiguration> configuration;
+  private final Thread thread;
+
+  /**
+   * @param kept gets the state after each round that succeeded, on the keeper's thread
+   * @param failed gets a sentence after each that did not
+   */
+  public TlsKeeper(
+      KubernetesClient client,
+      TlsNames names,
+      Duration authorityLife,
+      Duration servingLife,
+      InstantSource clock,
+      Consumer<Kept> kept,
+      Consumer<String> failed) {
+    this.round =
+        new TlsRound(new TlsStore(client, names), names, authorityLife, servingLife, clock);
+    this.interval = interval(servingLife);
+    this.kept = kept;
+    this.failed = failed;
+    configuration =
+        client
+            .admissionRegistration()
+            .v1()
+            .mutatingWebhookConfigurations()
+            .withName(names.configuration())
+            .runnableInformer(0)
+            .exceptionHandler((started, failure) -> true)
+            .addEventHandler(new Wake());
+    thread = Thread.ofPlatform().name("tls-keeper").daemon().unstarted(this::run);
+  }
+
+  public void start() {
+    thread.start();
+    var _ = configuration.start();
+  }
+
+  /** A tenth of a certificate's life, so that a renewal has many chances. */
+  static Duration interval(Duration servingLife) {
+    Duration tenth = servingLife.dividedBy(10);
+    return tenth.compareTo(INTERVAL_MAX) > 0
+        ? INTERVAL_MAX
+        : tenth.compareTo(INTERVAL_MIN) < 0 ? INTERVAL_MIN : tenth;
+  }
+
+  private void run() {
+    Duration pause = INTERVAL_MIN;
+    while (!Thread.currentThread().isInterrupted()) {
+      try {
+        Kept state = round.keep();
+        kept.accept(state);
+        // Until the chart's last object is there, look often.
+        pause = state.missing().isPresent() ? INTERVAL_MIN : interval;
+      } catch (RuntimeException e) {
+        String reason = "keeping certificates failed: " + e.getMessage();
+        LOG.warn("{}; next try in {} s", reason, pause.toSeconds());
+        failed.accept(reason);
+        pause = pause.multipliedBy(2).compareTo(interval) > 0 ? interval : pause.multipliedBy(2);
+      }
+      await(pause);
+    }
+  }
+
+  private void await(Duration pause) {
+    try {
+      if (wake.tryAcquire(pause.toMillis(), TimeUnit.MILLISECONDS)) {
+        wake.drainPermits();
+      }
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  @Override
+  public void close() {
+    configuration.stop();
+    thread.interrupt();
+  }
+
+  private final class Wake implements ResourceEventHandler<MutatingWebhookConfiguration> {
+    @Override
+    public void onAdd(MutatingWebhookConfiguration added) {
+      wake.release();
+    }
+
+    @Override
+    public void onUpdate(MutatingWebhookConfiguration before, MutatingWebhookConfiguration now) {
+      wake.release();
+    }
+
+    @Override
+    public void onDelete(MutatingWebhookConfiguration deleted, boolean finalStateUnknown) {
+      wake.release();
+    }
+  }
+}

@@ -1,0 +1,115 @@
+package dev.tranche.webhook.tls;
+
+import dev.tranche.webhook.tls.TlsStore.Held;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import java.net.HttpURLConnection;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One round of keeping: reads what the cluster holds, makes what is missing or due, and tells what
+ * there is now. Any number of replicas may do this at once; the loser of a race reads again.
+ */
+final class TlsRound {
+  private static final int ATTEMPTS_MAX = 5;
+  private static final Logger LOG = LoggerFactory.getLogger(TlsRound.class);
+
+  private final TlsStore store;
+  private final TlsNames names;
+  private final Duration authorityLife;
+  private final Duration servingLife;
+  private final InstantSource clock;
+
+  TlsRound(
+      TlsStore store,
+      TlsNames names,
+      Duration authorityLife,
+      Duration servingLife,
+      InstantSource clock) {
+    this.store = store;
+    this.names = names;
+    this.authorityLife = authorityLife;
+    this.servingLife = servingLife;
+    this.clock = clock;
+  }
+
+  /**
+   * @throws KubernetesClientException if the API server refuses or cannot be reached
+   */
+  Kept keep() {
+    for (int attempt = 1; ; attempt++) {
+      try {
+        return attempt();
+      } catch (KubernetesClientException e) {
+        if (e.getCode() != HttpURLConnection.HTTP_CONFLICT || attempt == ATTEMPTS_MAX) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private Kept attempt() {
+    Instant now = clock.instant();
+    Pair authority = authority(now);
+    // One authority today; two stand here while one takes over from the other.
+    String bundle = authority.certificatePem();
+    Pair webhook = serving(names.webhookSecret(), names.webhookDnsNames(), authority, bundle, now);
+    Pair extender =
+        serving(names.extenderSecret(), names.extenderDnsNames(), authority, bundle, now);
+    store.writeBundle(bundle);
+    boolean configured = store.patchConfiguration(bundle);
+    return new Kept(
+        authority.certificate(),
+        webhook,
+        extender.expiry(),
+        configured
+            ? Optional.empty()
+            : Optional.of(
+                "there is no MutatingWebhookConfiguration %s yet"
+                    .formatted(names.configuration())));
+  }
+
+  private Pair authority(Instant now) {
+    Held held = store.authority();
+    if (held.exists()) {
+      Optional<Pair> pair = held.pair(TlsStore.BUNDLE_KEY, "ca.key");
+      if (pair.isEmpty()) {
+        throw new IllegalStateException(
+            "Secret %s/%s holds no authority that can be read (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); delete it, and a new one is made"
+                .formatted(names.namespace(), names.authoritySecret()));
+      }
+      if (now.isBefore(pair.get().expiry())) {
+        return pair.get();
+      }
+    }
+    Pair made = Authority.create(names.name() + "-ca", now, authorityLife);
+    store.writeAuthority(held, made);
+    LOG.info("made the authority: {}", made);
+    return made;
+  }
+
+  private Pair serving(
+      String secret, List<String> dnsNames, Pair authority, String bundle, Instant now) {
+    Held held = store.held(secret);
+    Optional<Pair> pair = held.pair("tls.crt", "tls.key");
+    String reason =
+        pair.map(p -> Renewal.reason(p, authority.certificate(), dnsNames, now).orElse(""))
+            .orElse("there is none that can be read");
+    if (reason.isEmpty() && pair.isPresent() && held.text(TlsStore.BUNDLE_KEY).equals(bundle)) {
+      return pair.get();
+    }
+    Pair serving =
+        reason.isEmpty() && pair.isPresent()
+            ? pair.get()
+            : Authority.issue(authority, dnsNames, now, servingLife);
+    store.writeServing(secret, held, serving, bundle);
+    LOG.info(
+        "wrote Secret {}: {}{}", secret, serving, reason.isEmpty() ? "" : "; before, " + reason);
+    return serving;
+  }
+}

@@ -1,0 +1,70 @@
+package dev.tranche.webhook;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.util.Base64;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class AdmissionReviewTest {
+  @Test
+  void read_findsThePodAndItsName() {
+    assertThat(AdmissionReview.read(Reviews.bytes("deployment")))
+        .isEqualTo(
+            new AdmissionReview.Read.PodCreation(
+                "5b0c4d6c-9a01-4df2-a3d2-0a5f6ad6a001",
+                "serving/llm-7d9c5b6f4-*",
+                Reviews.pod("deployment")));
+  }
+
+  @Test
+  void read_leavesOtherOperationsAlone() {
+    String update = new String(Reviews.bytes("deployment"), UTF_8).replace("CREATE", "UPDATE");
+    assertThat(AdmissionReview.read(update.getBytes(UTF_8)))
+        .isInstanceOf(AdmissionReview.Read.NotOurs.class);
+  }
+
+  @Test
+  void read_saysWhatIsWrong() {
+    assertThat(read("{")).contains("no JSON");
+    assertThat(read("")).contains("no AdmissionReview");
+    assertThat(read("{\"apiVersion\":\"admission.k8s.io/v1beta1\"}")).contains("v1beta1");
+    assertThat(read("[1]")).contains("no AdmissionReview");
+  }
+
+  @Test
+  void answer_carriesThePatchInBase64() throws Exception {
+    var patch = new JsonPatch();
+    patch.add("x", "metadata", "annotations", "tranche.dev/a~b");
+    JsonNode response =
+        response(AdmissionReview.answer("u", new Mutation.Patched(patch, List.of("careful"))));
+    assertThat(response.path("uid").asText()).isEqualTo("u");
+    assertThat(response.path("allowed").asBoolean()).isTrue();
+    assertThat(response.path("patchType").asText()).isEqualTo("JSONPatch");
+    assertThat(response.at("/warnings/0").asText()).isEqualTo("careful");
+    assertThat(new String(Base64.getDecoder().decode(response.path("patch").asText()), UTF_8))
+        .isEqualTo(
+            "[{\"op\":\"add\",\"path\":\"/metadata/annotations/tranche.dev~1a~0b\",\"value\":\"x\"}]");
+  }
+
+  @Test
+  void answer_ofADenial_carriesTheSentence() throws Exception {
+    JsonNode response = response(AdmissionReview.answer("u", new Mutation.Denied("No.")));
+    assertThat(response.path("allowed").asBoolean(true)).isFalse();
+    assertThat(response.at("/status/message").asText()).isEqualTo("No.");
+    assertThat(response.at("/status/code").asInt()).isEqualTo(403);
+  }
+
+  private static JsonNode response(byte[] review) throws Exception {
+    return Reviews.JSON.readTree(review).path("response");
+  }
+
+  private static String read(String body) {
+    return AdmissionReview.read(body.getBytes(UTF_8))
+            instanceof AdmissionReview.Read.Malformed(String reason)
+        ? reason
+        : "not malformed";
+  }
+}

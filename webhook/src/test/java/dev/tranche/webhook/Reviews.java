@@ -1,0 +1,59 @@
+package dev.tranche.webhook;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import io.fabric8.zjsonpatch.JsonPatch;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+
+/** AdmissionReviews as the API server sends them, and pods made of less. */
+final class Reviews {
+  static final ObjectMapper JSON = new ObjectMapper();
+
+  private Reviews() {}
+
+  static byte[] bytes(String name) {
+    try (var in = Reviews.class.getResourceAsStream("/reviews/" + name + ".json")) {
+      return in.readAllBytes();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  static ObjectNode pod(String name) {
+    return (ObjectNode)
+        json(new String(bytes(name), java.nio.charset.StandardCharsets.UTF_8))
+            .at("/request/object");
+  }
+
+  static JsonNode json(String text) {
+    try {
+      return JSON.readTree(text);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** One container, main, with annotations as pairs of key and value. */
+  static ObjectNode annotated(String... annotations) {
+    ObjectNode pod =
+        (ObjectNode)
+            json(
+                "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'main'}]}}"
+                    .replace('\'', '"'));
+    ObjectNode map = ((ObjectNode) pod.path("metadata")).putObject("annotations");
+    for (int i = 0; i < annotations.length; i += 2) {
+      map.put("tranche.dev/" + annotations[i], annotations[i + 1]);
+    }
+    return pod;
+  }
+
+  static JsonNode apply(Mutation mutation, JsonNode pod) {
+    return switch (mutation) {
+      case Mutation.Patched(var patch, var warnings) -> JsonPatch.apply(patch.operations(), pod);
+      case Mutation.Unchanged(var warnings) -> pod;
+      case Mutation.Denied(String message) -> throw new AssertionError("denied: " + message);
+    };
+  }
+}

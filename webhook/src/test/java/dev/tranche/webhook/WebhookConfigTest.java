@@ -1,0 +1,77 @@
+package dev.tranche.webhook;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.webhook.WebhookConfig.Read;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import picocli.CommandLine;
+
+class WebhookConfigTest {
+  @Test
+  void defaults_areThoseDocumented() {
+    WebhookConfig config = valid("--namespace=tranche-system");
+    assertThat(config.tls().name()).isEqualTo("tranche");
+    assertThat(config.listen()).hasToString("0.0.0.0:8443");
+    assertThat(config.metrics()).hasToString("0.0.0.0:9090");
+    assertThat(config.rules())
+        .isEqualTo(new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"));
+    assertThat(config.authorityLife()).isEqualTo(Duration.ofDays(3650));
+    assertThat(config.certificateLife()).isEqualTo(Duration.ofDays(90));
+    assertThat(config.drainDelay()).isEqualTo(Duration.ofSeconds(5));
+  }
+
+  @Test
+  void everyFlag_isHeeded() {
+    WebhookConfig config =
+        valid(
+            "--name=t",
+            "--namespace=n",
+            "--listen-address=127.0.0.1:1",
+            "--metrics-address=[::1]:2",
+            "--resource=nvidia.com/gpu.shared, nvidia.com/gpu",
+            "--default-replicas-per-gpu=4",
+            "--scheduler-name=",
+            "--runtime-class=",
+            "--authority-life=2h",
+            "--certificate-life=90s",
+            "--drain-delay=0s");
+    assertThat(config.tls().name()).isEqualTo("t");
+    assertThat(config.tls().namespace()).isEqualTo("n");
+    assertThat(config.listen()).hasToString("127.0.0.1:1");
+    assertThat(config.metrics()).hasToString("[::1]:2");
+    assertThat(config.rules())
+        .isEqualTo(
+            new MutationRules(List.of("nvidia.com/gpu.shared", "nvidia.com/gpu"), 4, "", ""));
+    assertThat(config.authorityLife()).isEqualTo(Duration.ofHours(2));
+    assertThat(config.certificateLife()).isEqualTo(Duration.ofSeconds(90));
+    assertThat(config.drainDelay()).isZero();
+  }
+
+  @Test
+  void errors_areReportedTogether() {
+    Read read =
+        read(
+            "--namespace=No",
+            "--listen-address=8443",
+            "--resource=gpu",
+            "--default-replicas-per-gpu=0",
+            "--certificate-life=forever");
+    assertThat(read).isInstanceOf(Read.Invalid.class);
+    assertThat(((Read.Invalid) read).errors()).hasSize(5).allMatch(e -> e.startsWith("--"));
+  }
+
+  private static WebhookConfig valid(String... arguments) {
+    return switch (read(arguments)) {
+      case Read.Valid(WebhookConfig config) -> config;
+      case Read.Invalid(var errors) -> throw new AssertionError(errors.toString());
+    };
+  }
+
+  private static Read read(String... arguments) {
+    var flags = new WebhookFlags();
+    new CommandLine(flags).parseArgs(arguments);
+    return WebhookConfig.read(flags);
+  }
+}

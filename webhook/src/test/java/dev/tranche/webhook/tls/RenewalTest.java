@@ -1,0 +1,72 @@
+package dev.tranche.webhook.tls;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class RenewalTest {
+  private static final Instant NOW = Instant.parse("2026-11-21T12:00:00Z");
+  private static final Duration LIFE = Duration.ofHours(30);
+  private static final List<String> NAMES = List.of("tranche-webhook.ns.svc");
+
+  private final Pair authority = Authority.create("tranche-ca", NOW, Duration.ofDays(10));
+  private final Pair serving = Authority.issue(authority, NAMES, NOW, LIFE);
+
+  @Test
+  void reason_isEmpty_whileFresh() {
+    assertThat(Renewal.reason(serving, authority.certificate(), NAMES, NOW)).isEmpty();
+  }
+
+  @Test
+  void reason_isItsAge_afterTwoThirds() {
+    assertThat(reasonAt(NOW.plus(Duration.ofHours(19)))).isEmpty();
+    assertThat(reasonAt(NOW.plus(Duration.ofHours(20)))).contains("two thirds");
+  }
+
+  @Test
+  void reason_isTheAuthority_whenAnotherSigned() {
+    Pair other = Authority.create("tranche-ca", NOW, Duration.ofDays(10));
+    assertThat(Renewal.reason(serving, other.certificate(), NAMES, NOW))
+        .hasValueSatisfying(r -> assertThat(r).contains("another authority"));
+  }
+
+  @Test
+  void reason_isTheName_whenOneIsMissing() {
+    assertThat(
+            Renewal.reason(
+                serving, authority.certificate(), List.of("tranche-webhook.other.svc"), NOW))
+        .hasValueSatisfying(r -> assertThat(r).contains("lacks a name"));
+  }
+
+  @Test
+  void reason_isTheKey_whenItIsAnothers() {
+    Pair mixed =
+        new Pair(serving.certificate(), Authority.issue(authority, NAMES, NOW, LIFE).key());
+    assertThat(Renewal.reason(mixed, authority.certificate(), NAMES, NOW))
+        .hasValueSatisfying(r -> assertThat(r).contains("key is another"));
+  }
+
+  @Test
+  void shortLife_startsLittleBeforeNow_soThatItIsNotDueAtOnce() {
+    Pair brief = Authority.issue(authority, NAMES, NOW, Duration.ofMinutes(1));
+    assertThat(Renewal.due(brief.certificate())).isAfter(NOW.plusSeconds(30));
+  }
+
+  @Test
+  void pem_readsWhatItWrites() throws Exception {
+    assertThat(Pem.certificates(serving.certificatePem())).containsExactly(serving.certificate());
+    assertThat(Pem.key(serving.keyPem())).isEqualTo(serving.key());
+  }
+
+  @Test
+  void toString_hidesTheKey() {
+    assertThat(serving.toString()).doesNotContain("PRIVATE").contains("ends 2026-11-22T18:00:00Z");
+  }
+
+  private String reasonAt(Instant now) {
+    return Renewal.reason(serving, authority.certificate(), NAMES, now).orElse("");
+  }
+}
