@@ -31,7 +31,9 @@ public final class ExtenderMain {
     }
     switch (ExtenderConfig.of(flags)) {
       case ExtenderConfig.Parsed.Invalid(var errors) -> {
-        errors.forEach(log::error);
+        for (String error : errors) {
+          log.error(error);
+        }
         System.exit(USAGE);
       }
       case ExtenderConfig.Parsed.Valid(ExtenderConfig config) -> run(config);

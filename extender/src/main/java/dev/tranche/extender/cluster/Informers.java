@@ -11,6 +11,8 @@ import io.fabric8.kubernetes.client.dsl.Informable;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -19,12 +21,14 @@ import org.slf4j.LoggerFactory;
 /** Watches pods and nodes, and tells the Ledger. */
 public final class Informers implements AutoCloseable {
   private static final long PAGE = 500;
+  private static final int LISTS = 2;
   private static final Logger log = LoggerFactory.getLogger(Informers.class);
 
   private final KubernetesClient client;
   private final List<String> resources;
   private final Core core;
   private final Loop loop;
+  private final Set<String> listed = ConcurrentHashMap.newKeySet();
   private @Nullable SharedIndexInformer<Pod> pods;
   private @Nullable SharedIndexInformer<Node> nodes;
 
@@ -39,12 +43,14 @@ public final class Informers implements AutoCloseable {
   public void start() {
     var podStore = new SlimStore<Pod>(pod -> PodReader.read(pod, resources).isPresent(), Pod::new);
     pods =
-        informer(client.pods().inAnyNamespace(), podStore, handler(this::podSeen, this::podGone));
+        informer(
+            client.pods().inAnyNamespace(),
+            podStore,
+            handler("pods", this::podSeen, this::podGone));
     var nodeStore = new SlimStore<Node>(node -> true, Node::new);
-    nodes = informer(client.nodes(), nodeStore, handler(this::nodeSeen, this::nodeGone));
-    pods.start()
-        .thenCombine(nodes.start(), (podsStarted, nodesStarted) -> true)
-        .whenComplete((started, failed) -> started(failed));
+    nodes = informer(client.nodes(), nodeStore, handler("nodes", this::nodeSeen, this::nodeGone));
+    pods.start().whenComplete((started, failed) -> unread("pods", failed));
+    nodes.start().whenComplete((started, failed) -> unread("nodes", failed));
   }
 
   private static <T extends HasMetadata> SharedIndexInformer<T> informer(
@@ -62,12 +68,16 @@ public final class Informers implements AutoCloseable {
     return true;
   }
 
-  private void started(@Nullable Throwable failed) {
-    if (failed == null) {
-      // After the handlers' events, which went to the same loop before.
+  private static void unread(String what, @Nullable Throwable failed) {
+    if (failed != null) {
+      log.error("{} cannot be watched; the extender stays unready", what, failed);
+    }
+  }
+
+  /** Told behind the objects of the list, on the same way to the loop. */
+  private void listed(String what) {
+    if (listed.add(what) && listed.size() == LISTS) {
       loop.run(core::synced);
-    } else {
-      log.error("the informers did not start; the extender stays unready", failed);
     }
   }
 
@@ -91,7 +101,7 @@ public final class Informers implements AutoCloseable {
     loop.run(() -> core.told(new Event.NodeGone(node.getMetadata().getName())));
   }
 
-  private static <T> ResourceEventHandler<T> handler(Consumer<T> seen, Consumer<T> gone) {
+  private <T> ResourceEventHandler<T> handler(String what, Consumer<T> seen, Consumer<T> gone) {
     return new ResourceEventHandler<>() {
       @Override
       public void onAdd(T item) {
@@ -101,6 +111,11 @@ public final class Informers implements AutoCloseable {
       @Override
       public void onUpdate(T before, T now) {
         seen.accept(now);
+      }
+
+      @Override
+      public void onList(String resourceVersion, boolean remaining) {
+        listed(what);
       }
 
       @Override
