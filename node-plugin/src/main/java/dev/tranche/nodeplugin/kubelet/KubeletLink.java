@@ -48,6 +48,7 @@ final class KubeletLink {
   private long registeredAtMs;
   private long notBeforeMs;
   private int attempts;
+  private long checks;
   private boolean busy;
   private boolean stopped;
 
@@ -63,7 +64,7 @@ final class KubeletLink {
     this.resource = replicas.resource();
     this.socket = kubeletSocket.resolveSibling(socketName(resource));
     this.server = server;
-    this.streams = new DeviceStreams(DeviceList.of(replicas), this::streamClosed);
+    this.streams = new DeviceStreams(DeviceList.of(replicas), changed, this::streamClosed);
     this.registration = new Registration(vertx, kubeletSocket);
     this.metrics = metrics;
     this.changed = changed;
@@ -75,7 +76,7 @@ final class KubeletLink {
   }
 
   void start() {
-    vertx.setPeriodic(CHECK_MS, id -> check());
+    checks = vertx.setPeriodic(CHECK_MS, id -> check());
     check();
   }
 
@@ -212,6 +213,7 @@ final class KubeletLink {
   /** Ends the streams and takes the socket away. */
   Future<Void> stop() {
     stopped = true;
+    vertx.cancelTimer(checks);
     streams.end();
     Future<Void> closed = listening == null ? Future.succeededFuture() : listening.close();
     return closed

@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -27,6 +28,7 @@ final class ReadBack {
   private long quietFromMs;
   private long readAtMs = -1;
   private boolean soon;
+  private boolean stopped;
   private boolean failing;
 
   ReadBack(Vertx vertx, PodResourcesClient client, Consumer<PodList> reader) {
@@ -51,14 +53,20 @@ final class ReadBack {
     again(AFTER_ALLOCATE_MS);
   }
 
-  /** Completes when no List of ours is under way. */
-  Future<Void> idle() {
-    return inFlight.isComplete() ? Future.succeededFuture() : inFlight.otherwiseEmpty().mapEmpty();
+  /** Completes when no List of ours is under way, and in any case after that time. */
+  Future<Void> idle(int limitMs) {
+    return inFlight.isComplete()
+        ? Future.succeededFuture()
+        : inFlight.timeout(limitMs, TimeUnit.MILLISECONDS).<Void>mapEmpty().otherwiseEmpty();
   }
 
   /** Seconds since the last success; NaN before the first. */
   double ageSeconds(long nowMs) {
     return readAtMs < 0 ? Double.NaN : (nowMs - readAtMs) / 1000.0;
+  }
+
+  void stop() {
+    stopped = true;
   }
 
   private void again(int inMs) {
@@ -70,6 +78,9 @@ final class ReadBack {
 
   private void read() {
     soon = false;
+    if (stopped) {
+      return;
+    }
     long nowMs = System.nanoTime() / 1_000_000;
     if (nowMs < quietFromMs || !inFlight.isComplete()) {
       again(RETRY_MS);
