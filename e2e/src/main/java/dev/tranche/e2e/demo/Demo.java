@@ -15,6 +15,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.regex.Pattern;
 
 /**
  * Brings a cluster up, makes some GPUs busy, submits example pods, and says why they went where.
@@ -52,15 +53,20 @@ public final class Demo {
   }
 
   private static void makeBusy(Tranche tranche) {
-    tranche.gpus("node-t4").load(0, 92, 9_000);
+    tranche.gpus("node-t4").load(0, 92, 4_000);
     tranche.gpus("node-a10g").load(0, 55, 4_000);
-    tranche.gpus("node-a10g").load(1, 30, 20_000);
-    tranche.gpus("node-h100").load(1, 97, 70_000);
+    tranche.gpus("node-a10g").load(1, 30, 9_000);
+    tranche.gpus("node-h100").load(1, 97, 30_000);
     Await.until(
         "the extenders to know the loads",
         30,
-        () -> tranche.ask("/inspect", "text/plain").stream().allMatch(page -> page.contains("9")),
+        () -> tranche.ask("/inspect", "application/json").stream().allMatch(Demo::knowsTheLoads),
         () -> tranche.ask("/inspect", "text/plain").toString());
+  }
+
+  /** The last one that was written, averaged for long enough. */
+  private static boolean knowsTheLoads(String inspection) {
+    return Pattern.compile("\"smMeanPercent\" : 9[0-9]").matcher(inspection).results().count() >= 1;
   }
 
   private static List<Pod> submit(Tranche tranche, Path examples) throws IOException {
