@@ -40,7 +40,11 @@ public final class Explain {
             .put("state", state(pod, hold))
             .put("annotations", new JsonObject(Map.copyOf(pod.annotations())));
     hold.ifPresent(h -> json.put("hold", hold(h)));
-    trace.ifPresent(t -> decided(core, json, t));
+    if (trace.isPresent()) {
+      decided(core, json, trace.get());
+    } else if (pod.node() == null && !pod.ended()) {
+      judged(core, json, pod);
+    }
     return json;
   }
 
@@ -84,6 +88,33 @@ public final class Explain {
       refused.add(node(shown));
     }
     json.put("refused", refused).put("refusedCount", trace.refusedCount());
+  }
+
+  /** kube-scheduler has asked another replica: what this one would say now. */
+  private static void judged(Core core, JsonObject json, PodFacts pod) {
+    var fitted = new JsonArray();
+    var refused = new JsonArray();
+    int fittedCount = 0;
+    int refusedCount = 0;
+    for (String name : core.ledger.nodes()) {
+      Evaluation now = core.evaluate(pod, name);
+      if (now.gpus().isEmpty()) {
+        continue;
+      }
+      boolean fits = now.placement().isPresent();
+      JsonArray shown = fits ? fitted : refused;
+      if (shown.size() < Explanations.NODES_MAX) {
+        shown.add(node(now));
+      }
+      fittedCount += fits ? 1 : 0;
+      refusedCount += fits ? 0 : 1;
+    }
+    json.put("policy", core.policyOf(pod).toString())
+        .put("decidedAt", "never: another replica is asked; this is what this one sees now")
+        .put("fitted", fitted)
+        .put("fittedCount", fittedCount)
+        .put("refused", refused)
+        .put("refusedCount", refusedCount);
   }
 
   private static JsonObject chosen(Chosen chosen) {
