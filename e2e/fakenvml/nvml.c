@@ -194,16 +194,6 @@ NVML int nvmlDeviceGetPciInfo_v3(device_t device, struct pci_info *pci)
     return leave(SUCCESS);
 }
 
-NVML int nvmlDeviceGetCudaComputeCapability(device_t device, int *major, int *minor)
-{
-    int result = enter(device);
-    if (result == SUCCESS) {
-        *major = (int)device->cc_major;
-        *minor = (int)device->cc_minor;
-    }
-    return leave(result);
-}
-
 NVML int nvmlDeviceGetMemoryInfo(device_t device, struct memory *memory)
 {
     int result = enter(device);

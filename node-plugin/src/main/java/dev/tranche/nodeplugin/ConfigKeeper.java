@@ -1,0 +1,80 @@
+package dev.tranche.nodeplugin;
+
+import dev.tranche.nodeplugin.config.ConfigSource;
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Follows the config that the node's label selects, and its edits. The label's last value is kept
+ * on the host, for a start without an extender. Confined to the event loop.
+ */
+final class ConfigKeeper {
+  private static final Logger LOG = LoggerFactory.getLogger(ConfigKeeper.class);
+  private static final String LABEL_FILE = "config-name";
+  private static final int CHECK_MS = 5_000;
+
+  private final Vertx vertx;
+  private final ConfigSource source;
+  private final Path labelFile;
+  private final Consumer<Outcome> changed;
+  private String label = "";
+  private @Nullable Outcome last;
+
+  ConfigKeeper(Vertx vertx, ConfigSource source, Path stateDir, Consumer<Outcome> changed) {
+    this.vertx = vertx;
+    this.source = source;
+    this.labelFile = stateDir.resolve(LABEL_FILE);
+    this.changed = changed;
+  }
+
+  /** The first config, by the label as last known. Blocks; call it before the event loop runs. */
+  Outcome load() {
+    label = readLabel();
+    last = source.load(label);
+    return last;
+  }
+
+  private String readLabel() {
+    try {
+      return source.named() && Files.exists(labelFile) ? Files.readString(labelFile).strip() : "";
+    } catch (IOException e) {
+      LOG.warn("the last config's name is lost, the extender will tell it: {}", e.toString());
+      return "";
+    }
+  }
+
+  void follow() {
+    vertx.setPeriodic(CHECK_MS, id -> check());
+  }
+
+  /** The label's value now; empty: no label. */
+  void label(String now) {
+    if (source.named() && !now.equals(label)) {
+      label = now;
+      vertx
+          .executeBlocking(() -> Files.writeString(labelFile, now), true)
+          .onFailure(e -> LOG.warn("the config's name is not kept: {}", e.toString()));
+      check();
+    }
+  }
+
+  private void check() {
+    String asked = label;
+    vertx
+        .executeBlocking(() -> source.load(asked), true)
+        .onSuccess(
+            outcome -> {
+              if (asked.equals(label) && !outcome.equals(last)) {
+                last = outcome;
+                changed.accept(outcome);
+              }
+            });
+  }
+}

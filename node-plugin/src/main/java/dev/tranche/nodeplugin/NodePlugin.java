@@ -1,0 +1,228 @@
+package dev.tranche.nodeplugin;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ConfigStatus;
+import dev.tranche.api.node.Holding;
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.kubelet.AssignmentFile;
+import dev.tranche.nodeplugin.kubelet.AssignmentKeeper;
+import dev.tranche.nodeplugin.kubelet.Assignments;
+import dev.tranche.nodeplugin.kubelet.Kubelet;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.nodeplugin.stream.Exchange;
+import dev.tranche.nodeplugin.stream.ReportStreams;
+import dev.tranche.nodeplugin.stream.Resolver;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The parts of a node and what flows between them: GPUs and config make replicas, which go to the
+ * kubelet; all that is known goes to the extenders; their directives come back. Confined to the
+ * event loop.
+ */
+final class NodePlugin implements Kubelet.Listener, Exchange {
+  private static final Logger LOG = LoggerFactory.getLogger(NodePlugin.class);
+  private static final int EXPIRE_MS = 1_000;
+
+  private final Vertx vertx;
+  private final NodeMetrics metrics = new NodeMetrics();
+  private final NodeState state = new NodeState();
+  private final Assignments assignments = new Assignments();
+  private final AssignmentKeeper keeper;
+  private final Kubelet kubelet;
+  private final Optional<ReportStreams> streams;
+  private final Reports reports;
+  private Consumer<String> labelled = name -> {};
+
+  NodePlugin(Vertx vertx, Options options, List<String> controlDevices, Resolver resolver) {
+    this.vertx = vertx;
+    this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
+    this.kubelet = new Kubelet(vertx, options, assignments, controlDevices, metrics, this);
+    this.streams =
+        options
+            .extender()
+            .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
+    this.reports = new Reports(options.nodeName(), UUID.randomUUID().toString(), version());
+    gauges();
+  }
+
+  private static String version() {
+    return Optional.ofNullable(NodePlugin.class.getPackage().getImplementationVersion())
+        .orElse("development");
+  }
+
+  private void gauges() {
+    metrics.gauge(
+        "tranche.node.replicas.advertised",
+        "Replicas told to the kubelet.",
+        () -> state.replicas().map(Replicas::count).orElse(0));
+    metrics.gauge(
+        "tranche.node.replicas.healthy",
+        "Replicas told to the kubelet as healthy.",
+        () -> state.replicas().map(Replicas::healthyCount).orElse(0));
+    metrics.gauge(
+        "tranche.node.assignments.outstanding",
+        "Assignments that the kubelet has not carried out yet.",
+        assignments::size);
+    metrics.gauge(
+        "tranche.node.registered",
+        "1 while the kubelet knows us, else 0.",
+        () -> kubelet.registered() ? 1 : 0);
+  }
+
+  NodeMetrics metrics() {
+    return metrics;
+  }
+
+  /** Reads what an earlier run has kept. Blocks; before {@link #start}. */
+  void load() {
+    keeper.load();
+  }
+
+  void start() {
+    vertx.setPeriodic(EXPIRE_MS, id -> expire());
+    streams.ifPresent(ReportStreams::start);
+  }
+
+  private void expire() {
+    if (assignments.expire(System.nanoTime() / 1_000_000)) {
+      LOG.warn("assignments have expired that the kubelet never asked for");
+      assignmentsChanged();
+    }
+  }
+
+  /** NVML was read. */
+  void sampled(List<GpuStatus> gpus) {
+    state.gpus(gpus);
+    metrics.gpus(gpus);
+    publish();
+    if (reports.worthTelling(gpus)) {
+      tell();
+    }
+  }
+
+  /** Another config, or a reason why there is none. */
+  void configured(Outcome outcome) {
+    switch (outcome) {
+      case Outcome.Refused refused -> refused(refused.name(), refused.reason());
+      case Outcome.Usable usable -> {
+        usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
+        LOG.info("config {}: {}", usable.name(), usable.config());
+        state.config(usable.config());
+        state.configStatus(ConfigStatus.newBuilder().setName(usable.name()).build());
+        publish();
+      }
+    }
+    tell();
+  }
+
+  private void refused(String name, String reason) {
+    LOG.error("config {} is refused, the one before stays in use: {}", name, reason);
+    state.configStatus(state.configStatus().toBuilder().setError(reason).build());
+    metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
+  }
+
+  private void publish() {
+    if (!state.draining()) {
+      state.replicas().ifPresent(this::publish);
+    }
+  }
+
+  private void publish(Replicas replicas) {
+    String unfit = replicas.config().unfit(replicas.gpus().size());
+    if (unfit.isEmpty()) {
+      kubelet.publish(replicas);
+    } else if (!state.configStatus().getError().equals(unfit)) {
+      refused(state.configStatus().getName(), unfit);
+    }
+  }
+
+  @Override
+  public void registrationChanged() {
+    tell();
+  }
+
+  @Override
+  public void readBack(List<Holding> holdings, boolean assignmentsConfirmed) {
+    boolean news = state.holdings(holdings);
+    if (assignmentsConfirmed) {
+      keeper.save();
+    }
+    if (news || assignmentsConfirmed) {
+      tell();
+    }
+  }
+
+  private void tell() {
+    streams.ifPresent(ReportStreams::changed);
+  }
+
+  @Override
+  public NodeReport.Builder report() {
+    return reports
+        .report(state, kubelet.registered(), System.currentTimeMillis())
+        .addAllAssignments(assignments.remaining(System.nanoTime() / 1_000_000));
+  }
+
+  /** Hears the value of the node's config label from every directive. */
+  void onLabel(Consumer<String> listener) {
+    labelled = listener;
+  }
+
+  @Override
+  public void apply(NodeDirective directive) {
+    long nowMs = System.nanoTime() / 1_000_000;
+    directive.getRetractPodUidsList().forEach(assignments::retract);
+    for (Assignment assignment : directive.getAssignList()) {
+      if (assignments.receive(assignment, nowMs) instanceof Assignments.Receipt.Refused refused) {
+        LOG.warn("{}", refused.reason());
+      }
+    }
+    if (directive.getAssignCount() + directive.getRetractPodUidsCount() > 0) {
+      assignmentsChanged();
+    }
+    labelled.accept(directive.getConfigName());
+  }
+
+  private void assignmentsChanged() {
+    keeper.save();
+    tell();
+  }
+
+  /** What is missing for service, in sentences. */
+  List<String> missing() {
+    List<String> missing = new ArrayList<>();
+    if (!state.gpusKnown()) {
+      missing.add("NVML has not told the GPUs yet");
+    }
+    if (!state.configKnown()) {
+      missing.add("no config is in use: " + state.configStatus().getError());
+    }
+    if (!kubelet.registered()) {
+      missing.add("the kubelet has not accepted the registration yet");
+    }
+    if (streams.isPresent() && !streams.get().anyConnected()) {
+      missing.add("no extender is connected");
+    }
+    return missing;
+  }
+
+  /** Says so to the extenders first, so that no pod is bound to a node whose plugin is going. */
+  Future<Void> stop() {
+    state.drain();
+    Future<Void> said = streams.map(ReportStreams::drain).orElseGet(Future::succeededFuture);
+    return said.compose(v -> kubelet.stop());
+  }
+}

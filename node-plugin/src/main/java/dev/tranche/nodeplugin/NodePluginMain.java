@@ -1,0 +1,56 @@
+package dev.tranche.nodeplugin;
+
+import dev.tranche.nodeplugin.config.ConfigSource;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.health.XidPolicy;
+import java.security.Security;
+import java.util.Arrays;
+import java.util.List;
+
+/** The node plugin: settings, parts, start, and a stop that drains first. */
+public final class NodePluginMain {
+  private NodePluginMain() {}
+
+  public static void main(String[] args) {
+    if (Arrays.asList(args).contains("--help")) {
+      System.out.print(Settings.help());
+      return;
+    }
+    processProperties();
+    Findings findings = new Findings();
+    Settings settings = Settings.read(List.of(args), System.getenv(), findings);
+    Options options = Options.of(settings, findings);
+    XidPolicy xids = xids(settings, findings);
+    if (!findings.clean()) {
+      findings.errors().forEach(System.err::println);
+      System.exit(2);
+    }
+    NodeProcess process = new NodeProcess(settings, options, xids, new ConfigSource(settings));
+    Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(process::stop));
+    System.exit(process.run());
+  }
+
+  // One line per event; names looked up anew, since the extenders' addresses come and go.
+  private static void processProperties() {
+    System.setProperty(
+        "java.util.logging.SimpleFormatter.format",
+        System.getProperty(
+            "java.util.logging.SimpleFormatter.format",
+            "%1$tFT%1$tT.%1$tL%1$tz %4$s %3$s %5$s%6$s%n"));
+    Security.setProperty("networkaddress.cache.ttl", "1");
+    Security.setProperty("networkaddress.cache.negative.ttl", "1");
+  }
+
+  private static XidPolicy xids(Settings settings, Findings findings) {
+    try {
+      return XidPolicy.parse(
+          settings.text(Setting.DISABLE_HEALTHCHECKS), settings.text(Setting.ENABLE_HEALTHCHECKS));
+    } catch (IllegalArgumentException e) {
+      findings.error(String.valueOf(e.getMessage()));
+      return XidPolicy.parse("", "");
+    }
+  }
+}

@@ -1,0 +1,153 @@
+package dev.tranche.nodeplugin;
+
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigSource;
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Sharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.NvmlThread;
+import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.metrics.MetricsServer;
+import dev.tranche.nodeplugin.nvml.JnaNvml;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.stream.Resolver;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.file.FileSystemOptions;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicReference;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One run of the process: one event loop, the NVML thread, and how they end. */
+final class NodeProcess implements NvmlThread.Listener {
+  private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
+  private static final int STOP_LIMIT_MS = 4_000;
+  // NVIDIA's; which of them exist depends on the driver's modules.
+  private static final List<String> CONTROL_DEVICES =
+      List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset");
+
+  private final Options options;
+  private final boolean failOnInitError;
+  private final Vertx vertx;
+  private final Context loop;
+  private final NodePlugin plugin;
+  private final ConfigKeeper configs;
+  private final NvmlThread nvml;
+  private final CompletableFuture<Integer> ended = new CompletableFuture<>();
+  private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
+  private boolean complained;
+
+  NodeProcess(Settings settings, Options options, XidPolicy xids, ConfigSource source) {
+    this.options = options;
+    Config flags = Config.of(settings, Sharing.NONE, new Findings());
+    this.failOnInitError = flags.failOnInitError();
+    this.vertx = Vertx.vertx(small());
+    this.loop = vertx.getOrCreateContext();
+    this.plugin = new NodePlugin(vertx, options, controlDevices(), Resolver.system());
+    this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
+    Path driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
+    this.nvml =
+        new NvmlThread(() -> JnaNvml.open(driverRoot), xids, options.sampleIntervalMs(), this);
+  }
+
+  /** One loop carries all; files and names are the only things that block. */
+  private static VertxOptions small() {
+    return new VertxOptions()
+        .setEventLoopPoolSize(1)
+        .setWorkerPoolSize(2)
+        .setInternalBlockingPoolSize(2)
+        .setFileSystemOptions(
+            new FileSystemOptions()
+                .setClassPathResolvingEnabled(false)
+                .setFileCachingEnabled(false));
+  }
+
+  private static List<String> controlDevices() {
+    return CONTROL_DEVICES.stream().filter(path -> Files.exists(Path.of(path))).toList();
+  }
+
+  /** Runs until stopped; the process's exit status. */
+  int run() {
+    LOG.info("options: {}", options);
+    plugin.load();
+    Outcome first = configs.load();
+    if (first instanceof Outcome.Refused refused && !mayBeCured()) {
+      LOG.error("config {}: {}", refused.name(), refused.reason());
+      return 2;
+    }
+    loop.runOnContext(v -> startParts(first));
+    nvml.start();
+    return ended.join();
+  }
+
+  // Another label or a mended ConfigMap may come; without an extender nobody would tell.
+  private boolean mayBeCured() {
+    return options.extender().isPresent();
+  }
+
+  private void startParts(Outcome first) {
+    plugin.onLabel(configs::label);
+    plugin.configured(first);
+    plugin.start();
+    configs.follow();
+    new MetricsServer(plugin.metrics(), plugin::missing)
+        .listen(vertx, options.metrics())
+        .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
+        .onFailure(
+            e -> {
+              LOG.error("metrics cannot be served on {}: {}", options.metrics(), e.toString());
+              ended.complete(1);
+            });
+  }
+
+  @Override
+  public boolean unavailable(NvmlException reason) {
+    if (failOnInitError) {
+      LOG.error("{}; set FAIL_ON_INIT_ERROR=false to wait for a driver", reason.getMessage());
+      ended.complete(1);
+      return false;
+    }
+    if (!complained) {
+      LOG.warn("waiting for a driver: {}", reason.getMessage());
+      complained = true;
+    }
+    return true;
+  }
+
+  @Override
+  public void started(String driverVersion) {
+    LOG.info("NVML of driver {}", driverVersion);
+    complained = false;
+  }
+
+  // The loop takes the latest sample; those it was too slow for are overwritten.
+  @Override
+  public void sampled(List<GpuStatus> gpus) {
+    if (latest.getAndSet(gpus).isEmpty()) {
+      loop.runOnContext(v -> plugin.sampled(latest.getAndSet(List.of())));
+    }
+  }
+
+  /** Drains, leaves the kubelet, ends. Blocks, from the shutdown hook. */
+  void stop() {
+    CompletableFuture<Void> left = new CompletableFuture<>();
+    loop.runOnContext(v -> plugin.stop().onComplete(done -> left.complete(null)));
+    try {
+      left.get(STOP_LIMIT_MS, TimeUnit.MILLISECONDS);
+    } catch (Exception e) {
+      LOG.warn("the plugin did not stop cleanly: {}", e.toString());
+    }
+    nvml.close();
+    ended.complete(0);
+  }
+}

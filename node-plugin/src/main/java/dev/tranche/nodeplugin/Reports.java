@@ -1,0 +1,94 @@
+package dev.tranche.nodeplugin;
+
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.SharingStrategy;
+import dev.tranche.nodeplugin.config.Sharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.load.Load;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/** Puts the node's state into a report, and knows when it is worth one. */
+final class Reports {
+  private final String node;
+  private final String instance;
+  private final String version;
+  private List<GpuStatus> told = List.of();
+
+  /**
+   * @param instance names this run of the plugin
+   */
+  Reports(String node, String instance, String version) {
+    this.node = node;
+    this.instance = instance;
+    this.version = version;
+  }
+
+  NodeReport.Builder report(NodeState state, boolean registered, long nowMs) {
+    NodeReport.Builder report =
+        NodeReport.newBuilder()
+            .setSentAtMs(nowMs)
+            .setNode(node)
+            .setPluginInstance(instance)
+            .setPluginVersion(version)
+            .setDraining(state.draining())
+            .setRegistered(registered)
+            .addAllHoldings(state.holdings())
+            .setHoldingsKnown(state.holdingsKnown())
+            .setConfig(state.configStatus());
+    Optional<Replicas> replicas = state.replicas();
+    replicas.ifPresent(r -> r.gpus().forEach(gpu -> report.addGpus(gpu(r, gpu))));
+    return report;
+  }
+
+  private static Gpu gpu(Replicas replicas, GpuStatus status) {
+    Sharing sharing = replicas.config().sharing();
+    Gpu.Builder gpu =
+        Gpu.newBuilder()
+            .setUuid(status.info().uuid())
+            .setIndex(status.info().index())
+            .setModel(status.info().model())
+            .setMemoryTotalBytes(status.info().memoryTotalBytes())
+            .setMemoryReservedBytes(status.info().memoryReservedBytes())
+            .setResource(replicas.resource())
+            .setReplicas(sharing.replicas())
+            .setShared(sharing.shared())
+            .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
+            .setHealthReason(status.health().reason())
+            .setSharingStrategy(
+                sharing.shared()
+                    ? SharingStrategy.SHARING_STRATEGY_TIME_SLICING
+                    : SharingStrategy.SHARING_STRATEGY_NONE)
+            .setNumaNode(status.info().numaNode());
+    if (status.load() != null) {
+      gpu.setLoad(load(status.load()));
+    }
+    return gpu.build();
+  }
+
+  private static GpuLoad load(Load load) {
+    return GpuLoad.newBuilder()
+        .setSampledAtMs(load.sampledAtMs())
+        .setMemoryUsedBytes(load.now().memoryUsedBytes())
+        .setSmUtilizationPercent(load.now().smPercent())
+        .setSmUtilizationMeanPercent((float) load.smMeanPercent())
+        .setProcesses(load.now().processes())
+        .build();
+  }
+
+  /** Whether these GPUs differ enough from those last told; then they count as told. */
+  boolean worthTelling(List<GpuStatus> gpus) {
+    boolean same =
+        gpus.size() == told.size()
+            && IntStream.range(0, gpus.size()).noneMatch(i -> gpus.get(i).differsFrom(told.get(i)));
+    if (!same) {
+      told = gpus;
+    }
+    return !same;
+  }
+}

@@ -1,0 +1,35 @@
+package dev.tranche.nodeplugin.config;
+
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Which of several named configs a node uses. */
+public sealed interface ConfigChoice {
+  /** This one. */
+  record Chosen(String name) implements ConfigChoice {}
+
+  /** None, and why; the sentence says what to do. */
+  record Undecided(String reason) implements ConfigChoice {}
+
+  /**
+   * The label's, else the default, else the only one.
+   *
+   * @param label value of the node's label nvidia.com/device-plugin.config; empty: no label
+   * @param fallback the default's name; empty: none
+   */
+  static ConfigChoice choose(String label, String fallback, Set<String> names) {
+    String wanted = label.isEmpty() ? fallback : label;
+    String listed = names.stream().sorted().collect(Collectors.joining(", "));
+    if (!wanted.isEmpty()) {
+      return names.contains(wanted)
+          ? new Chosen(wanted)
+          : new Undecided("there is no config \"" + wanted + "\"; there are: " + listed);
+    }
+    return names.size() == 1
+        ? new Chosen(names.iterator().next())
+        : new Undecided(
+            "none of the configs is chosen ("
+                + listed
+                + "); set the node's label nvidia.com/device-plugin.config or --default-config");
+  }
+}

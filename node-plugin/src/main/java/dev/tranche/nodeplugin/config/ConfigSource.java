@@ -1,0 +1,81 @@
+package dev.tranche.nodeplugin.config;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Where config files come from: one file, a folder of them, or none. Blocks on the disk. */
+public final class ConfigSource {
+  private final Settings settings;
+
+  public ConfigSource(Settings settings) {
+    this.settings = settings;
+  }
+
+  /** A config that may be used, or why there is none. */
+  public sealed interface Outcome {
+    record Usable(String name, Config config, Set<String> warnings) implements Outcome {}
+
+    record Refused(String name, String reason) implements Outcome {}
+  }
+
+  /** Several configs stand to choice, so that the node's label matters. */
+  public boolean named() {
+    return !settings.text(Setting.CONFIG_DIR).isEmpty()
+        && settings.text(Setting.CONFIG_FILE).isEmpty();
+  }
+
+  /**
+   * Reads the config that this node is to use.
+   *
+   * @param label value of the node's label; empty: no label, or not known
+   */
+  public Outcome load(String label) {
+    try {
+      if (!settings.text(Setting.CONFIG_FILE).isEmpty()) {
+        Path file = Path.of(settings.text(Setting.CONFIG_FILE));
+        return parse(file.getFileName().toString(), Files.readString(file));
+      }
+      return named()
+          ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label)
+          : check("", ConfigFile.EMPTY, new Findings());
+    } catch (IOException e) {
+      return new Outcome.Refused(label, "the config cannot be read: " + e);
+    }
+  }
+
+  private Outcome loadFrom(Path folder, String label) throws IOException {
+    return switch (ConfigChoice.choose(
+        label, settings.text(Setting.DEFAULT_CONFIG), names(folder))) {
+      case ConfigChoice.Undecided undecided -> new Outcome.Refused(label, undecided.reason());
+      case ConfigChoice.Chosen chosen ->
+          parse(chosen.name(), Files.readString(folder.resolve(chosen.name())));
+    };
+  }
+
+  // A mounted ConfigMap keeps its versions in hidden folders, with a link for each key.
+  private static Set<String> names(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files
+          .filter(Files::isRegularFile)
+          .map(f -> f.getFileName().toString())
+          .filter(n -> !n.startsWith("."))
+          .collect(Collectors.toSet());
+    }
+  }
+
+  private Outcome parse(String name, String text) {
+    Findings findings = new Findings();
+    return check(name, ConfigFile.parse(text, findings), findings);
+  }
+
+  private Outcome check(String name, ConfigFile file, Findings findings) {
+    Config config = Config.of(settings.over(file), file.sharing(), findings);
+    return findings.clean()
+        ? new Outcome.Usable(name, config, Set.copyOf(findings.warnings()))
+        : new Outcome.Refused(name, String.join("; ", findings.errors()));
+  }
+}

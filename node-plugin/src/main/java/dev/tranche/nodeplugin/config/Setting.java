@@ -1,0 +1,190 @@
+package dev.tranche.nodeplugin.config;
+
+/**
+ * Every setting: flag, environment variable, place in the config file, default, meaning. NVIDIA's
+ * device plugin's names where it has them. A flag beats the environment, which beats the file. An
+ * empty file key: not settable there.
+ */
+public enum Setting {
+  MIG_STRATEGY("mig-strategy", "MIG_STRATEGY", "flags.migStrategy", "none", "none"),
+  FAIL_ON_INIT_ERROR(
+      "fail-on-init-error",
+      "FAIL_ON_INIT_ERROR",
+      "flags.failOnInitError",
+      "true",
+      "exit when NVML does not start; false: wait for a driver to appear"),
+  DRIVER_ROOT(
+      "driver-root",
+      "NVIDIA_DRIVER_ROOT",
+      "flags.nvidiaDriverRoot",
+      "/",
+      "the driver's root folder on the host"),
+  DEV_ROOT(
+      "dev-root",
+      "NVIDIA_DEV_ROOT",
+      "flags.nvidiaDevRoot",
+      "",
+      "the host folder that holds dev; default: the driver root if it has one"),
+  PASS_DEVICE_SPECS(
+      "pass-device-specs",
+      "PASS_DEVICE_SPECS",
+      "flags.plugin.passDeviceSpecs",
+      "false",
+      "name the device nodes to the kubelet"),
+  DEVICE_LIST_STRATEGY(
+      "device-list-strategy",
+      "DEVICE_LIST_STRATEGY",
+      "flags.plugin.deviceListStrategy",
+      "envvar",
+      "envvar"),
+  DEVICE_ID_STRATEGY(
+      "device-id-strategy",
+      "DEVICE_ID_STRATEGY",
+      "flags.plugin.deviceIDStrategy",
+      "uuid",
+      "uuid or index: what containers are told"),
+  GDRCOPY_ENABLED(
+      "gdrcopy-enabled", "GDRCOPY_ENABLED", "flags.gdrcopyEnabled", "false", "false only"),
+  GDS_ENABLED("gds-enabled", "GDS_ENABLED", "flags.gdsEnabled", "false", "false only"),
+  MOFED_ENABLED("mofed-enabled", "MOFED_ENABLED", "flags.mofedEnabled", "false", "false only"),
+  CDI_ANNOTATION_PREFIX(
+      "cdi-annotation-prefix",
+      "CDI_ANNOTATION_PREFIX",
+      "flags.plugin.cdiAnnotationPrefix",
+      "cdi.k8s.io/",
+      "without effect while the device list strategy is envvar"),
+  NVIDIA_CDI_HOOK_PATH(
+      "nvidia-cdi-hook-path",
+      "NVIDIA_CDI_HOOK_PATH",
+      "flags.plugin.nvidiaCTKPath",
+      "/usr/bin/nvidia-ctk",
+      "without effect while the device list strategy is envvar"),
+  DRIVER_ROOT_CTR_PATH(
+      "driver-root-ctr-path",
+      "DRIVER_ROOT_CTR_PATH",
+      "flags.plugin.containerDriverRoot",
+      "/driver-root",
+      "where the driver's root is mounted in this container"),
+  MPS_ROOT("mps-root", "MPS_ROOT", "flags.mpsRoot", "", "without effect while MPS is off"),
+  SHARED_DEVICES_ALLOCATION_POLICY(
+      "shared-devices-allocation-policy",
+      "SHARED_DEVICES_ALLOCATION_POLICY",
+      "flags.plugin.sharedDevicesAllocationPolicy",
+      "",
+      "without effect: the assigned GPU, else the fullest one with room"),
+  DEVICE_DISCOVERY_STRATEGY(
+      "device-discovery-strategy",
+      "DEVICE_DISCOVERY_STRATEGY",
+      "flags.deviceDiscoveryStrategy",
+      "auto",
+      "auto or nvml"),
+  IMEX_CHANNEL_IDS(
+      "imex-channel-ids", "IMEX_CHANNEL_IDS", "imex.channelIDs", "", "empty only: no channels"),
+  IMEX_REQUIRED("imex-required", "IMEX_REQUIRED", "imex.required", "false", "false only"),
+  CDI_FEATURE_FLAGS("cdi-feature-flags", "CDI_FEATURE_FLAGS", "", "", "empty only"),
+  CDI_DISABLE_HOOKS("cdi-disable-hooks", "CDI_DISABLE_HOOKS", "", "", "empty only"),
+  KUBELET_SOCKET(
+      "kubelet-socket",
+      "KUBELET_SOCKET",
+      "",
+      "/var/lib/kubelet/device-plugins/kubelet.sock",
+      "the kubelet's registration socket; ours stands beside it"),
+  CONFIG_FILE("config-file", "CONFIG_FILE", "", "", "the one config file"),
+  CONFIG_DIR(
+      "config-dir",
+      "TRANCHE_CONFIG_DIR",
+      "",
+      "",
+      "a folder of config files, of which the node's label selects one"),
+  DEFAULT_CONFIG(
+      "default-config", "DEFAULT_CONFIG", "", "", "the file in config-dir for unlabelled nodes"),
+  POD_RESOURCES_SOCKET(
+      "pod-resources-socket",
+      "TRANCHE_POD_RESOURCES_SOCKET",
+      "",
+      "/var/lib/kubelet/pod-resources/kubelet.sock",
+      "the kubelet's PodResources socket"),
+  STATE_DIR(
+      "state-dir",
+      "TRANCHE_STATE_DIR",
+      "",
+      "/var/lib/tranche",
+      "a host folder for what outlives a restart: assignments, the last config's name"),
+  SAMPLE_INTERVAL(
+      "sample-interval",
+      "TRANCHE_SAMPLE_INTERVAL",
+      "",
+      "1s",
+      "how often NVML is read; 100ms to 60s"),
+  EXTENDER_ADDRESS(
+      "extender-address",
+      "TRANCHE_EXTENDER_ADDRESS",
+      "",
+      "",
+      "host:port of the extenders' headless Service; empty: stand-alone"),
+  EXTENDER_CA_FILE(
+      "extender-ca-file",
+      "TRANCHE_EXTENDER_CA_FILE",
+      "",
+      "/etc/tranche/ca/ca.crt",
+      "PEM bundle that the extender's certificate must chain to"),
+  EXTENDER_TOKEN_FILE(
+      "extender-token-file",
+      "TRANCHE_EXTENDER_TOKEN_FILE",
+      "",
+      "/var/run/secrets/tranche/token",
+      "projected token with audience tranche-extender"),
+  NODE_NAME("node-name", "NODE_NAME", "", "", "this node's name in Kubernetes"),
+  METRICS_ADDRESS(
+      "metrics-address",
+      "TRANCHE_METRICS_ADDRESS",
+      "",
+      "0.0.0.0:9090",
+      "where /metrics, /healthz and /readyz are served"),
+  DISABLE_HEALTHCHECKS(
+      "disable-healthchecks",
+      "DP_DISABLE_HEALTHCHECKS",
+      "",
+      "",
+      "all, xids, or comma-separated XIDs that do not make a GPU unhealthy"),
+  ENABLE_HEALTHCHECKS(
+      "enable-healthchecks",
+      "DP_ENABLE_HEALTHCHECKS",
+      "",
+      "",
+      "all, xids, or comma-separated XIDs that do after all; wins");
+
+  private final String flag;
+  private final String variable;
+  private final String fileKey;
+  private final String fallback;
+  private final String meaning;
+
+  Setting(String flag, String variable, String fileKey, String fallback, String meaning) {
+    this.flag = flag;
+    this.variable = variable;
+    this.fileKey = fileKey;
+    this.fallback = fallback;
+    this.meaning = meaning;
+  }
+
+  public String flag() {
+    return flag;
+  }
+
+  public String variable() {
+    return variable;
+  }
+
+  public String fileKey() {
+    return fileKey;
+  }
+
+  public String fallback() {
+    return fallback;
+  }
+
+  public String meaning() {
+    return meaning;
+  }
+}

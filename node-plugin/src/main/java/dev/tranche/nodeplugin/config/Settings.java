@@ -1,0 +1,136 @@
+package dev.tranche.nodeplugin.config;
+
+import java.util.Arrays;
+import java.util.EnumMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** The raw text of every setting, by precedence: flag, environment, config file, default. */
+public final class Settings {
+  private static final Map<String, Setting> FLAG_ALIASES =
+      Map.of(
+          "nvidia-driver-root",
+          Setting.DRIVER_ROOT,
+          "nvidia-ctk-path",
+          Setting.NVIDIA_CDI_HOOK_PATH);
+  private static final Map<String, Setting> VARIABLE_ALIASES =
+      Map.of(
+          "CONTAINER_DRIVER_ROOT",
+          Setting.DRIVER_ROOT_CTR_PATH,
+          "NVIDIA_CTK_PATH",
+          Setting.NVIDIA_CDI_HOOK_PATH);
+  private static final Set<Setting> SWITCHES =
+      Set.of(
+          Setting.FAIL_ON_INIT_ERROR,
+          Setting.PASS_DEVICE_SPECS,
+          Setting.GDRCOPY_ENABLED,
+          Setting.GDS_ENABLED,
+          Setting.MOFED_ENABLED,
+          Setting.IMEX_REQUIRED);
+
+  private final EnumMap<Setting, String> given;
+  private final Map<String, String> file;
+
+  private Settings(EnumMap<Setting, String> given, Map<String, String> file) {
+    this.given = given;
+    this.file = file;
+  }
+
+  /** Flags as {@code --name value} or {@code --name=value}; a switch may stand alone. */
+  public static Settings read(List<String> args, Map<String, String> env, Findings findings) {
+    EnumMap<Setting, String> given = new EnumMap<>(Setting.class);
+    VARIABLE_ALIASES.forEach((variable, setting) -> put(given, setting, env.get(variable)));
+    for (Setting setting : Setting.values()) {
+      put(given, setting, env.get(setting.variable()));
+    }
+    Iterator<String> rest = args.iterator();
+    while (rest.hasNext()) {
+      readFlag(rest.next(), rest, given, findings);
+    }
+    return new Settings(given, Map.of());
+  }
+
+  // An empty variable is what a manifest leaves behind that means "not set".
+  private static void put(EnumMap<Setting, String> given, Setting setting, @Nullable String value) {
+    if (value != null && !value.isEmpty()) {
+      given.put(setting, value);
+    }
+  }
+
+  private static void readFlag(
+      String arg, Iterator<String> rest, EnumMap<Setting, String> given, Findings findings) {
+    if (!arg.startsWith("-")) {
+      findings.error("\"" + arg + "\" is not a flag; flags look like --sample-interval=1s");
+      return;
+    }
+    int equals = arg.indexOf('=');
+    String name = (equals < 0 ? arg : arg.substring(0, equals)).replaceFirst("^--?", "");
+    Optional<Setting> setting = byFlag(name);
+    if (setting.isEmpty()) {
+      findings.error("unknown flag --" + name + "; --help lists them");
+    } else if (equals >= 0) {
+      given.put(setting.get(), arg.substring(equals + 1));
+    } else if (SWITCHES.contains(setting.get())) {
+      given.put(setting.get(), "true");
+    } else if (rest.hasNext()) {
+      given.put(setting.get(), rest.next());
+    } else {
+      findings.error("--" + name + " lacks its value: " + setting.get().meaning());
+    }
+  }
+
+  private static Optional<Setting> byFlag(String name) {
+    return Arrays.stream(Setting.values())
+        .filter(s -> s.flag().equals(name))
+        .findFirst()
+        .or(() -> Optional.ofNullable(FLAG_ALIASES.get(name)));
+  }
+
+  /** The same flags and environment over another file. */
+  public Settings over(ConfigFile configFile) {
+    return new Settings(given, configFile.values());
+  }
+
+  public String text(Setting setting) {
+    String value = given.get(setting);
+    if (value == null && !setting.fileKey().isEmpty()) {
+      value = file.get(setting.fileKey());
+    }
+    return value == null ? setting.fallback() : value;
+  }
+
+  /** Set by anybody, rather than left at its default. */
+  public boolean isSet(Setting setting) {
+    return given.containsKey(setting) || file.containsKey(setting.fileKey());
+  }
+
+  public boolean isTrue(Setting setting, Findings findings) {
+    return switch (text(setting)) {
+      case "true", "1", "t", "T", "TRUE", "True" -> true;
+      case "false", "0", "f", "F", "FALSE", "False" -> false;
+      default -> {
+        findings.error(named(setting) + " is true or false, not \"" + text(setting) + "\"");
+        yield false;
+      }
+    };
+  }
+
+  /** How a message names a setting: all the places that it may have come from. */
+  public static String named(Setting setting) {
+    String inFile = setting.fileKey().isEmpty() ? "" : ", " + setting.fileKey();
+    return "--" + setting.flag() + " (" + setting.variable() + inFile + ")";
+  }
+
+  public static String help() {
+    StringBuilder text = new StringBuilder("Flags, each with its environment variable:\n");
+    for (Setting s : Setting.values()) {
+      text.append(
+          "  --%s (%s) %s [%s]\n".formatted(s.flag(), s.variable(), s.meaning(), s.fallback()));
+    }
+    return text.toString();
+  }
+}

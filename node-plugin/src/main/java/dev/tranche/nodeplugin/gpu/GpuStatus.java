@@ -1,0 +1,24 @@
+package dev.tranche.nodeplugin.gpu;
+
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One GPU at one moment.
+ *
+ * @param load null when nothing could be read: absence is never zero load
+ */
+public record GpuStatus(GpuInfo info, Health health, @Nullable Load load) {
+  /** Whether a scheduler should hear of the step from another status before the next heartbeat. */
+  public boolean differsFrom(GpuStatus other) {
+    if (!info.equals(other.info) || !health.equals(other.health)) {
+      return true;
+    }
+    if (load == null || other.load == null) {
+      return (load == null) != (other.load == null);
+    }
+    return load.differsFrom(other.load, info.memoryTotalBytes());
+  }
+}

@@ -1,0 +1,104 @@
+package dev.tranche.nodeplugin.gpu;
+
+import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.nvml.Nvml;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import java.time.Duration;
+import java.util.List;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The platform thread that alone talks to NVML: its waits pin a carrier, and NVML's handles are
+ * best not shared.
+ */
+public final class NvmlThread implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(NvmlThread.class);
+  private static final int DRIVER_RETRY_MS = 5_000;
+  private static final int STOP_WAIT_MS = 2_000;
+
+  private final Supplier<Nvml> open;
+  private final XidPolicy xids;
+  private final int intervalMs;
+  private final Listener listener;
+  private final Thread thread;
+
+  /** Called on this thread. */
+  public interface Listener {
+    /** NVML does not start. Return false to give up, true to try again later. */
+    boolean unavailable(NvmlException reason);
+
+    void started(String driverVersion);
+
+    void sampled(List<GpuStatus> gpus);
+  }
+
+  public NvmlThread(Supplier<Nvml> open, XidPolicy xids, int intervalMs, Listener listener) {
+    this.open = open;
+    this.xids = xids;
+    this.intervalMs = intervalMs;
+    this.listener = listener;
+    this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::run);
+  }
+
+  public void start() {
+    thread.start();
+  }
+
+  private void run() {
+    boolean again = true;
+    while (again) {
+      try (Nvml nvml = open.get()) {
+        listener.started(nvml.driverVersion());
+        watch(new GpuWatch(nvml, xids, System::currentTimeMillis));
+      } catch (NvmlException e) {
+        again = listener.unavailable(e) && pause();
+      } catch (InterruptedException stopped) {
+        again = false;
+      }
+    }
+  }
+
+  private static boolean pause() {
+    try {
+      Thread.sleep(DRIVER_RETRY_MS);
+      return true;
+    } catch (InterruptedException stopped) {
+      return false;
+    }
+  }
+
+  private void watch(GpuWatch gpus) throws InterruptedException {
+    long nextNs = System.nanoTime();
+    while (!Thread.currentThread().isInterrupted()) {
+      gpus.sample();
+      listener.sampled(gpus.gpus());
+      nextNs = Math.max(nextNs + intervalMs * 1_000_000L, System.nanoTime());
+      awaitErrorsUntil(gpus, nextNs);
+    }
+  }
+
+  private void awaitErrorsUntil(GpuWatch gpus, long untilNs) throws InterruptedException {
+    long leftMs = (untilNs - System.nanoTime()) / 1_000_000;
+    while (leftMs > 0 && !Thread.currentThread().isInterrupted()) {
+      if (gpus.awaitError((int) leftMs)) {
+        listener.sampled(gpus.gpus());
+      }
+      leftMs = (untilNs - System.nanoTime()) / 1_000_000;
+    }
+  }
+
+  /** Waits for the wait in progress to end; a native wait cannot be interrupted. */
+  @Override
+  public void close() {
+    thread.interrupt();
+    try {
+      if (!thread.join(Duration.ofMillis(intervalMs + STOP_WAIT_MS))) {
+        LOG.warn("NVML does not return; the process ends without shutting it down");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

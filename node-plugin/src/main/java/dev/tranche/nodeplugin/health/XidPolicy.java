@@ -1,0 +1,67 @@
+package dev.tranche.nodeplugin.health;
+
+import java.util.HashSet;
+import java.util.Locale;
+import java.util.Set;
+
+/**
+ * Which XIDs make a GPU unhealthy: all but those that applications cause, less what is disabled,
+ * plus what is enabled.
+ */
+public record XidPolicy(boolean allIgnored, Set<Long> ignored, Set<Long> counted) {
+  // https://docs.nvidia.com/deploy/xid-errors
+  private static final Set<Long> CAUSED_BY_APPLICATIONS =
+      Set.of(
+          13L, // graphics engine exception
+          31L, // GPU memory page fault
+          43L, // GPU stopped processing
+          45L, // preemptive cleanup after an earlier error
+          68L, // video processor exception
+          109L); // context switch timeout
+
+  public XidPolicy {
+    ignored = Set.copyOf(ignored);
+    counted = Set.copyOf(counted);
+  }
+
+  /**
+   * Reads DP_DISABLE_HEALTHCHECKS and DP_ENABLE_HEALTHCHECKS.
+   *
+   * @throws IllegalArgumentException if one of them is neither a word nor numbers
+   */
+  public static XidPolicy parse(String disabled, String enabled) {
+    Set<Long> ignored = new HashSet<>(CAUSED_BY_APPLICATIONS);
+    boolean allIgnored = word(disabled);
+    if (!allIgnored) {
+      ignored.addAll(numbers("DP_DISABLE_HEALTHCHECKS", disabled));
+    }
+    if (word(enabled)) {
+      return new XidPolicy(false, Set.of(), Set.of());
+    }
+    return new XidPolicy(allIgnored, ignored, numbers("DP_ENABLE_HEALTHCHECKS", enabled));
+  }
+
+  private static boolean word(String text) {
+    String lower = text.toLowerCase(Locale.ROOT);
+    return lower.contains("all") || lower.contains("xids");
+  }
+
+  private static Set<Long> numbers(String variable, String text) {
+    Set<Long> numbers = new HashSet<>();
+    for (String part : text.split(",", -1)) {
+      if (part.isBlank()) {
+        continue;
+      }
+      if (!part.strip().matches("\\d{1,9}")) {
+        throw new IllegalArgumentException(
+            variable + " is all, xids or comma-separated XIDs, not \"" + text + "\"");
+      }
+      numbers.add(Long.parseLong(part.strip()));
+    }
+    return numbers;
+  }
+
+  public boolean unhealthy(long xid) {
+    return counted.contains(xid) || (!allIgnored && !ignored.contains(xid));
+  }
+}

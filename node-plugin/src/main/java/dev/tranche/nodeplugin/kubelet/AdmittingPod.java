@@ -1,0 +1,139 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/**
+ * Which pod, and which of its containers, the kubelet is asking for. Its calls do not say.
+ *
+ * <p>The kubelet makes one pod known to itself, then admits it, container by container, before it
+ * takes up the next. So the pod is among those that a PodResources List shows, that were assigned
+ * here, and that have a container without devices. Of several (one may have been rejected for
+ * another reason and linger) it is the one whose next container asks for just this many, and of
+ * those the one that came to the kubelet last.
+ */
+final class AdmittingPod {
+  /** How sure we are; a label of a metric. */
+  enum How {
+    /** The List shows it. */
+    LISTED,
+    /** The List shows several that it could be. */
+    AMBIGUOUS,
+    /** There was no List: by size, the oldest first. */
+    SIZE_AND_AGE
+  }
+
+  /** How well a container of a candidate matches the question; the better first. */
+  private enum Match {
+    NEXT,
+    LATER,
+    /** Of no container that was assigned: an init container of a pod that is all on one GPU. */
+    ONE_GPU
+  }
+
+  /**
+   * @param container empty for an init container that the assignment does not name
+   * @param shares that the container is to get
+   */
+  record Found(String podUid, String container, List<GpuShare> shares, How how) {}
+
+  private record Candidate(Outstanding pod, String container, List<GpuShare> shares, Match match) {
+    Found found(How how) {
+      return new Found(pod.assignment().getPodUid(), container, shares, how);
+    }
+  }
+
+  private static final Comparator<Candidate> LIKELIEST =
+      Comparator.comparing(Candidate::match)
+          .thenComparingLong(c -> -c.pod().firstListed())
+          .thenComparingLong(c -> -c.pod().order());
+
+  private static final Comparator<Candidate> OLDEST =
+      Comparator.comparing((Candidate c) -> c.pod().answered().isEmpty())
+          .thenComparingLong(c -> c.pod().order());
+
+  private AdmittingPod() {}
+
+  /**
+   * Finds it in a List.
+   *
+   * @param size how many replicas are asked for
+   */
+  static Optional<Found> find(
+      Collection<Outstanding> pods, PodList list, String resource, int size) {
+    List<Candidate> candidates =
+        pods.stream()
+            .filter(pod -> possible(pod, resource) && list.lists(pod.assignment()))
+            .flatMap(pod -> candidate(pod, waiting(pod, list), size))
+            .sorted(LIKELIEST)
+            .toList();
+    How how = ambiguous(candidates) ? How.AMBIGUOUS : How.LISTED;
+    return candidates.stream().findFirst().map(c -> c.found(how));
+  }
+
+  /** Guesses without a List: the pod that is half answered, else the one assigned first. */
+  static Optional<Found> guess(Collection<Outstanding> pods, String resource, int size) {
+    return pods.stream()
+        .filter(pod -> possible(pod, resource))
+        .flatMap(pod -> candidate(pod, unanswered(pod), size))
+        .filter(c -> c.match() != Match.ONE_GPU)
+        .min(OLDEST)
+        .map(c -> c.found(How.SIZE_AND_AGE));
+  }
+
+  private static boolean possible(Outstanding pod, String resource) {
+    return !pod.refused() && pod.assignment().getResource().equals(resource);
+  }
+
+  private static boolean ambiguous(List<Candidate> candidates) {
+    return candidates.size() > 1
+        && candidates.get(0).match() == candidates.get(1).match()
+        && candidates.get(0).pod().firstListed() == candidates.get(1).pod().firstListed();
+  }
+
+  private static List<ContainerAssignment> waiting(Outstanding pod, PodList list) {
+    return unanswered(pod).stream().filter(c -> !list.holds(pod.assignment(), c)).toList();
+  }
+
+  private static List<ContainerAssignment> unanswered(Outstanding pod) {
+    return pod.assignment().getContainersList().stream()
+        .filter(c -> c.getSharesCount() > 0 && !pod.answered().contains(c.getContainer()))
+        .toList();
+  }
+
+  private static Stream<Candidate> candidate(
+      Outstanding pod, List<ContainerAssignment> waiting, int size) {
+    for (int i = 0; i < waiting.size(); i++) {
+      ContainerAssignment container = waiting.get(i);
+      if (Outstanding.size(container) == size) {
+        Match match = i == 0 ? Match.NEXT : Match.LATER;
+        return Stream.of(
+            new Candidate(pod, container.getContainer(), container.getSharesList(), match));
+      }
+    }
+    return waiting.isEmpty() ? Stream.empty() : onOneGpu(pod, size);
+  }
+
+  private static Stream<Candidate> onOneGpu(Outstanding pod, int size) {
+    List<String> uuids = uuids(pod.assignment());
+    if (uuids.size() != 1) {
+      return Stream.empty();
+    }
+    GpuShare share = GpuShare.newBuilder().setUuid(uuids.getFirst()).setReplicas(size).build();
+    return Stream.of(new Candidate(pod, "", List.of(share), Match.ONE_GPU));
+  }
+
+  private static List<String> uuids(Assignment assignment) {
+    return assignment.getContainersList().stream()
+        .flatMap(c -> c.getSharesList().stream())
+        .map(GpuShare::getUuid)
+        .distinct()
+        .toList();
+  }
+}

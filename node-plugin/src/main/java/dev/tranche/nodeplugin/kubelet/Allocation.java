@@ -1,0 +1,130 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.ReplicaId;
+import dev.tranche.api.kubelet.ContainerAllocateResponse;
+import dev.tranche.api.kubelet.DeviceSpec;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.Collection;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/**
+ * What a container gets for the replicas that the kubelet has picked, or why it gets nothing. The
+ * pick is never changed: what the kubelet has written down is the truth.
+ */
+public final class Allocation {
+  private static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
+
+  /** The answer for one container. */
+  public sealed interface Verdict {
+    record Granted(ContainerAllocateResponse response) implements Verdict {}
+
+    /**
+     * @param outcome a label of a metric
+     * @param message for the pod's status
+     */
+    record Refused(String outcome, String message) implements Verdict {}
+  }
+
+  private final Replicas replicas;
+  private final List<String> controlDevices;
+
+  /**
+   * @param controlDevices device nodes that every GPU container needs, such as /dev/nvidiactl
+   */
+  public Allocation(Replicas replicas, List<String> controlDevices) {
+    this.replicas = replicas;
+    this.controlDevices = controlDevices;
+  }
+
+  /**
+   * Decides.
+   *
+   * @param ids the kubelet's pick
+   * @param assigned the shares that the container was assigned; empty: none known
+   */
+  public Verdict decide(Collection<String> ids, List<GpuShare> assigned) {
+    if (tooMany(ids.size())) {
+      return refused(
+          "too_many", "maximum request size for shared resources is 1; found " + ids.size());
+    }
+    for (String id : ids) {
+      if (replicas.gpuOf(id).isEmpty()) {
+        return refused("unknown_device", "unknown device: " + id);
+      }
+    }
+    if (!assigned.isEmpty() && split(ids, assigned)) {
+      return refused("split", splitMessage(ids, assigned));
+    }
+    return new Verdict.Granted(response(ids));
+  }
+
+  private boolean tooMany(int size) {
+    return size > 1
+        && replicas.config().sharing().shared()
+        && replicas.config().sharing().failRequestsGreaterThanOne();
+  }
+
+  private Verdict refused(String outcome, String reason) {
+    return new Verdict.Refused(
+        outcome,
+        "invalid allocation request for \"%s\": invalid request: %s"
+            .formatted(replicas.resource(), reason));
+  }
+
+  /** Another GPU than assigned is the kubelet's right; other sizes of the parts are not. */
+  private static boolean split(Collection<String> ids, List<GpuShare> assigned) {
+    List<Integer> wanted = assigned.stream().map(GpuShare::getReplicas).sorted().toList();
+    return !byGpu(ids).values().stream().sorted().toList().equals(wanted);
+  }
+
+  private static Map<String, Integer> byGpu(Collection<String> ids) {
+    return ids.stream()
+        .collect(Collectors.toMap(ReplicaId::uuidOf, id -> 1, Integer::sum, TreeMap::new));
+  }
+
+  private static String splitMessage(Collection<String> ids, List<GpuShare> assigned) {
+    String picked =
+        byGpu(ids).entrySet().stream()
+            .map(e -> e.getValue() + " of " + e.getKey())
+            .collect(Collectors.joining(" and "));
+    String wanted =
+        assigned.stream()
+            .map(s -> s.getReplicas() + " of " + s.getUuid())
+            .collect(Collectors.joining(" and "));
+    return "the share would be split: the kubelet picked %s, assigned was %s; a share lies on one GPU; delete the pod, and its owner creates it again"
+        .formatted(picked, wanted);
+  }
+
+  private ContainerAllocateResponse response(Collection<String> ids) {
+    List<GpuInfo> gpus =
+        replicas.gpus().stream()
+            .map(GpuStatus::info)
+            .filter(gpu -> ids.stream().anyMatch(id -> ReplicaId.uuidOf(id).equals(gpu.uuid())))
+            .toList();
+    boolean byIndex = replicas.config().byIndex();
+    String visible =
+        gpus.stream()
+            .map(gpu -> byIndex ? Integer.toString(gpu.index()) : gpu.uuid())
+            .collect(Collectors.joining(","));
+    var response = ContainerAllocateResponse.newBuilder().putEnvs(VISIBLE_DEVICES, visible);
+    if (replicas.config().passDeviceSpecs()) {
+      controlDevices.forEach(path -> response.addDevices(device(path)));
+      gpus.forEach(gpu -> response.addDevices(device("/dev/nvidia" + gpu.minor())));
+    }
+    return response.build();
+  }
+
+  private DeviceSpec device(String path) {
+    return DeviceSpec.newBuilder()
+        .setContainerPath(path)
+        .setHostPath(replicas.config().devRoot() + path)
+        .setPermissions("rw")
+        .build();
+  }
+}

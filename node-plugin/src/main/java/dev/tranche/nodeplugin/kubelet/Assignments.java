@@ -1,0 +1,137 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+
+/**
+ * The assignments that this node still keeps: received, not yet confirmed by read-back, not
+ * retracted, not expired. Confined to one thread. Times are milliseconds of a clock that only
+ * rises.
+ */
+public final class Assignments {
+  /** Far above what a node's kubelet may have waiting; a flood must not eat the heap. */
+  static final int MAX = 4096;
+
+  private final Map<String, Outstanding> byUid = new LinkedHashMap<>();
+  private long receipts;
+  private long lists;
+
+  /** Whether an assignment was taken, and if not, why. */
+  public sealed interface Receipt {
+    record Taken() implements Receipt {}
+
+    record Refused(String reason) implements Receipt {}
+  }
+
+  public Receipt receive(Assignment assignment, long nowMs) {
+    String pod = assignment.getNamespace() + "/" + assignment.getPod();
+    if (assignment.getExpiresInMs() == 0) {
+      return new Receipt.Refused("the assignment of " + pod + " lacks its expiry");
+    }
+    Outstanding known = byUid.get(assignment.getPodUid());
+    if (known == null && byUid.size() >= MAX) {
+      return new Receipt.Refused(
+          "the assignment of " + pod + " is one too many: " + MAX + " are outstanding here");
+    }
+    byUid.put(
+        assignment.getPodUid(),
+        known == null
+            ? Outstanding.received(assignment, ++receipts, nowMs)
+            : known.renewed(assignment, nowMs));
+    return new Receipt.Taken();
+  }
+
+  /** Whether there was one. */
+  public boolean retract(String podUid) {
+    return byUid.remove(podUid) != null;
+  }
+
+  /** Whether any had expired. */
+  public boolean expire(long nowMs) {
+    return byUid.values().removeIf(pod -> pod.expiresAtMs() <= nowMs);
+  }
+
+  /** Takes note of which pods the kubelet knows by now. */
+  void listed(PodList list) {
+    lists++;
+    byUid.replaceAll((uid, pod) -> list.lists(pod.assignment()) ? pod.listed(lists) : pod);
+  }
+
+  /** Drops those that the kubelet has carried out; whether there were any. */
+  boolean confirm(PodList list) {
+    return byUid.values().removeIf(pod -> confirmed(pod, list));
+  }
+
+  private static boolean confirmed(Outstanding pod, PodList list) {
+    Assignment assignment = pod.assignment();
+    return list.lists(assignment)
+        && assignment.getContainersList().stream()
+            .filter(c -> c.getSharesCount() > 0)
+            .allMatch(
+                c ->
+                    list.holds(assignment, c)
+                        || (!list.lists(assignment, c)
+                            && pod.answered().contains(c.getContainer())));
+  }
+
+  void answered(String podUid, String container) {
+    update(podUid, pod -> pod.answered(container));
+  }
+
+  void refused(String podUid) {
+    update(podUid, Outstanding::asRefused);
+  }
+
+  private void update(String podUid, UnaryOperator<Outstanding> step) {
+    byUid.computeIfPresent(podUid, (uid, pod) -> step.apply(pod));
+  }
+
+  Collection<Outstanding> outstanding() {
+    return List.copyOf(byUid.values());
+  }
+
+  public int size() {
+    return byUid.size();
+  }
+
+  /** What is promised by uuid and not taken yet, this one container left out. */
+  Map<String, Integer> reserved(String resource, String exceptPodUid, String exceptContainer) {
+    Map<String, Integer> reserved = new HashMap<>();
+    for (Outstanding pod : byUid.values()) {
+      if (!pod.refused() && pod.assignment().getResource().equals(resource)) {
+        String except = pod.assignment().getPodUid().equals(exceptPodUid) ? exceptContainer : "";
+        addReserved(pod, except, reserved);
+      }
+    }
+    return reserved;
+  }
+
+  private static void addReserved(Outstanding pod, String except, Map<String, Integer> reserved) {
+    for (ContainerAssignment container : pod.assignment().getContainersList()) {
+      String name = container.getContainer();
+      if (!pod.answered().contains(name) && !name.equals(except)) {
+        container
+            .getSharesList()
+            .forEach(s -> reserved.merge(s.getUuid(), s.getReplicas(), Integer::sum));
+      }
+    }
+  }
+
+  /** As they stand, each with the time that is left to it. */
+  public List<Assignment> remaining(long nowMs) {
+    return byUid.values().stream()
+        .filter(pod -> pod.expiresAtMs() > nowMs)
+        .map(
+            pod ->
+                pod.assignment().toBuilder()
+                    .setExpiresInMs((int) (pod.expiresAtMs() - nowMs))
+                    .build())
+        .toList();
+  }
+}

@@ -1,0 +1,184 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.kubelet.AllocateRequest;
+import dev.tranche.api.kubelet.AllocateResponse;
+import dev.tranche.api.kubelet.ContainerAllocateRequest;
+import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
+import dev.tranche.api.kubelet.ContainerPreferredAllocationResponse;
+import dev.tranche.api.kubelet.DevicePluginGrpcService;
+import dev.tranche.api.kubelet.DevicePluginOptions;
+import dev.tranche.api.kubelet.DevicePluginService;
+import dev.tranche.api.kubelet.Empty;
+import dev.tranche.api.kubelet.PreStartContainerRequest;
+import dev.tranche.api.kubelet.PreStartContainerResponse;
+import dev.tranche.api.kubelet.PreferredAllocationRequest;
+import dev.tranche.api.kubelet.PreferredAllocationResponse;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import io.vertx.core.Future;
+import io.vertx.grpc.common.GrpcStatus;
+import io.vertx.grpc.server.StatusException;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The kubelet's questions for one resource, in the order of the API. Confined to the event loop.
+ */
+final class DevicePluginServer extends DevicePluginService {
+  private static final Logger LOG = LoggerFactory.getLogger(DevicePluginServer.class);
+  private static final int LIST_LIMIT_MS = 20;
+
+  private final PodResourcesClient podResources;
+  private final ReadBack readBack;
+  private final Admissions admissions;
+  private final List<String> controlDevices;
+  private final NodeMetrics metrics;
+  private Replicas replicas;
+
+  DevicePluginServer(
+      PodResourcesClient podResources,
+      ReadBack readBack,
+      Admissions admissions,
+      List<String> controlDevices,
+      NodeMetrics metrics,
+      Replicas replicas) {
+    this.podResources = podResources;
+    this.readBack = readBack;
+    this.admissions = admissions;
+    this.controlDevices = controlDevices;
+    this.metrics = metrics;
+    this.replicas = replicas;
+  }
+
+  /** The calls of this service; ListAndWatch has its own handler. */
+  DevicePluginGrpcService.Builder bind() {
+    return DevicePluginGrpcService.builder(this)
+        .bind(
+            DevicePluginGrpcService.GetDevicePluginOptions,
+            DevicePluginGrpcService.GetPreferredAllocation,
+            DevicePluginGrpcService.Allocate,
+            DevicePluginGrpcService.PreStartContainer);
+  }
+
+  void replicas(Replicas now) {
+    replicas = now;
+  }
+
+  static DevicePluginOptions options() {
+    return DevicePluginOptions.newBuilder().setGetPreferredAllocationAvailable(true).build();
+  }
+
+  @Override
+  public Future<DevicePluginOptions> getDevicePluginOptions(Empty request) {
+    return Future.succeededFuture(options());
+  }
+
+  @Override
+  public Future<PreferredAllocationResponse> getPreferredAllocation(
+      PreferredAllocationRequest request) {
+    long startNs = System.nanoTime();
+    readBack.asked(startNs / 1_000_000);
+    return Future.all(podResources.listNow(LIST_LIMIT_MS), readBack.idle())
+        .map(both -> Optional.of(both.<PodList>resultAt(0)))
+        .otherwise(Optional.empty())
+        .map(list -> prefer(request, list))
+        .onComplete(answer -> metrics.rpc("GetPreferredAllocation", System.nanoTime() - startNs));
+  }
+
+  private PreferredAllocationResponse prefer(
+      PreferredAllocationRequest request, Optional<PodList> list) {
+    var response = PreferredAllocationResponse.newBuilder();
+    for (ContainerPreferredAllocationRequest container : request.getContainerRequestsList()) {
+      response.addContainerResponses(preferSafely(container, list));
+    }
+    return response.build();
+  }
+
+  // An error here ends the pod for good, an empty answer only leaves the choice to the kubelet.
+  private ContainerPreferredAllocationResponse preferSafely(
+      ContainerPreferredAllocationRequest container, Optional<PodList> list) {
+    try {
+      var preferred = admissions.prefer(container, list, System.nanoTime() / 1_000_000);
+      count(preferred);
+      return ContainerPreferredAllocationResponse.newBuilder()
+          .addAllDeviceIDs(preferred.answer().ids())
+          .build();
+    } catch (RuntimeException bug) {
+      LOG.error("no preference could be told to the kubelet", bug);
+      metrics.count(PREFERRED, PREFERRED_HELP, "outcome", "failed", "pod", "unknown");
+      return ContainerPreferredAllocationResponse.getDefaultInstance();
+    }
+  }
+
+  private static final String PREFERRED = "tranche.node.preferred.allocations";
+  private static final String PREFERRED_HELP =
+      "Answers to the kubelet's GetPreferredAllocation, by what they were based on.";
+
+  private void count(Admissions.Preferred preferred) {
+    String pod = preferred.found().map(f -> label(f.how())).orElse("unknown");
+    metrics.count(
+        PREFERRED, PREFERRED_HELP, "outcome", label(preferred.answer().outcome()), "pod", pod);
+    LOG.info(
+        "preferred {} ({}) for {}",
+        preferred.answer().ids(),
+        label(preferred.answer().outcome()),
+        preferred.found().map(Object::toString).orElse("a pod without an assignment"));
+  }
+
+  private static String label(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT);
+  }
+
+  @Override
+  public Future<AllocateResponse> allocate(AllocateRequest request) {
+    long startNs = System.nanoTime();
+    var response = AllocateResponse.newBuilder();
+    for (ContainerAllocateRequest container : request.getContainerRequestsList()) {
+      switch (decide(container)) {
+        case Allocation.Verdict.Granted granted ->
+            response.addContainerResponses(granted.response());
+        case Allocation.Verdict.Refused refused -> {
+          return answered(startNs, refused.outcome(), failed(refused.message()));
+        }
+      }
+    }
+    return answered(startNs, "granted", Future.succeededFuture(response.build()));
+  }
+
+  private Allocation.Verdict decide(ContainerAllocateRequest container) {
+    long nowMs = System.nanoTime() / 1_000_000;
+    List<String> ids = container.getDevicesIdsList();
+    var verdict =
+        new Allocation(replicas, controlDevices)
+            .decide(ids, admissions.assigned(ids.size(), nowMs));
+    switch (verdict) {
+      case Allocation.Verdict.Granted granted -> admissions.granted(ids.size(), nowMs);
+      case Allocation.Verdict.Refused refused -> {
+        LOG.warn("refused {}: {}", ids, refused.message());
+        admissions.refused(ids.size(), nowMs);
+      }
+    }
+    return verdict;
+  }
+
+  private static Future<AllocateResponse> failed(String message) {
+    return Future.failedFuture(new StatusException(GrpcStatus.INVALID_ARGUMENT, message));
+  }
+
+  private Future<AllocateResponse> answered(
+      long startNs, String outcome, Future<AllocateResponse> answer) {
+    long nowNs = System.nanoTime();
+    readBack.settled(nowNs / 1_000_000);
+    metrics.count("tranche.node.allocations", "Allocate calls of the kubelet.", "outcome", outcome);
+    metrics.rpc("Allocate", nowNs - startNs);
+    return answer;
+  }
+
+  @Override
+  public Future<PreStartContainerResponse> preStartContainer(PreStartContainerRequest request) {
+    return Future.succeededFuture(PreStartContainerResponse.getDefaultInstance());
+  }
+}

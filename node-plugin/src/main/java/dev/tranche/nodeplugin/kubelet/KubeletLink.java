@@ -1,0 +1,222 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.kubelet.DevicePluginGrpcService;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.server.GrpcServer;
+import io.vertx.grpc.server.GrpcServerOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.concurrent.ThreadLocalRandom;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One resource's standing with the kubelet: our socket in its folder, registered, its ListAndWatch
+ * open. Whatever is missing is made good: a kubelet that started anew has another socket and has
+ * deleted ours; a kubelet that mixed up two plugins has closed our stream and nothing else.
+ * Confined to the event loop.
+ */
+final class KubeletLink {
+  private static final Logger LOG = LoggerFactory.getLogger(KubeletLink.class);
+  private static final int CHECK_MS = 1_000;
+  private static final int BACKOFF_MIN_MS = 250;
+  private static final int BACKOFF_MAX_MS = 30_000;
+  // The kubelet opens ListAndWatch after Register has returned.
+  private static final int STREAM_WAIT_MS = 10_000;
+  private static final long MESSAGE_MAX_BYTES = 4 << 20;
+
+  private final Vertx vertx;
+  private final Path kubeletSocket;
+  private final Path socket;
+  private final String resource;
+  private final DevicePluginServer server;
+  private final DeviceStreams streams;
+  private final Registration registration;
+  private final NodeMetrics metrics;
+  private final Runnable changed;
+
+  private @Nullable HttpServer listening;
+  private String kubelet = "";
+  private boolean registered;
+  private long registeredAtMs;
+  private long notBeforeMs;
+  private int attempts;
+  private boolean busy;
+  private boolean stopped;
+
+  KubeletLink(
+      Vertx vertx,
+      Path kubeletSocket,
+      DevicePluginServer server,
+      Replicas replicas,
+      NodeMetrics metrics,
+      Runnable changed) {
+    this.vertx = vertx;
+    this.kubeletSocket = kubeletSocket;
+    this.resource = replicas.resource();
+    this.socket = kubeletSocket.resolveSibling(socketName(resource));
+    this.server = server;
+    this.streams = new DeviceStreams(DeviceList.of(replicas), this::streamClosed);
+    this.registration = new Registration(vertx, kubeletSocket);
+    this.metrics = metrics;
+    this.changed = changed;
+  }
+
+  /** NVIDIA's: nvidia-gpu.sock for nvidia.com/gpu. */
+  static String socketName(String resource) {
+    return "nvidia-" + resource.substring(resource.indexOf('/') + 1) + ".sock";
+  }
+
+  void start() {
+    vertx.setPeriodic(CHECK_MS, id -> check());
+    check();
+  }
+
+  void publish(Replicas replicas) {
+    server.replicas(replicas);
+    streams.publish(DeviceList.of(replicas));
+  }
+
+  /** The kubelet knows us and listens. */
+  boolean registered() {
+    return registered && streams.anyOpen();
+  }
+
+  private void streamClosed() {
+    if (!stopped) {
+      LOG.info("the kubelet closed its stream for {}", resource);
+      registered = false;
+      changed.run();
+      later();
+    }
+  }
+
+  /**
+   * What the folder shows.
+   *
+   * @param kubelet tells one kubelet's socket from the next one's; empty: none there
+   */
+  private record Seen(String kubelet, boolean ours) {}
+
+  private void check() {
+    if (busy || stopped) {
+      return;
+    }
+    busy = true;
+    vertx
+        .executeBlocking(() -> new Seen(identity(kubeletSocket), Files.exists(socket)), false)
+        .compose(this::makeGood)
+        .onComplete(
+            done -> {
+              busy = false;
+              if (done.failed()) {
+                failed(done.cause());
+              }
+            });
+  }
+
+  // An inode's number is soon used again; its time of change is not.
+  private static String identity(Path file) {
+    try {
+      var attributes = Files.readAttributes(file, "unix:ino,ctime");
+      return attributes.get("ino") + "@" + attributes.get("ctime");
+    } catch (IOException gone) {
+      return "";
+    }
+  }
+
+  private Future<Void> makeGood(Seen seen) {
+    if (!seen.kubelet().isEmpty() && !seen.kubelet().equals(kubelet)) {
+      kubelet = seen.kubelet();
+      registered = false;
+      attempts = 0;
+      notBeforeMs = 0;
+    }
+    boolean serving = listening != null && seen.ours();
+    if (stopped || seen.kubelet().isEmpty() || (serving && standing()) || now() < notBeforeMs) {
+      return Future.succeededFuture();
+    }
+    return (serving ? Future.<Void>succeededFuture() : listen())
+        .compose(v -> registration.register(resource, socket.getFileName().toString()))
+        .onSuccess(v -> succeeded());
+  }
+
+  private boolean standing() {
+    boolean settled = now() - registeredAtMs > STREAM_WAIT_MS;
+    if (settled && streams.anyOpen()) {
+      attempts = 0;
+    }
+    return registered && (streams.anyOpen() || !settled);
+  }
+
+  private Future<Void> listen() {
+    HttpServer old = listening;
+    Future<Void> closed = old == null ? Future.succeededFuture() : old.close();
+    return closed
+        .otherwiseEmpty()
+        .compose(v -> vertx.executeBlocking(() -> Files.deleteIfExists(socket), false))
+        .compose(v -> vertx.createHttpServer().requestHandler(grpc()).listen(address()))
+        .onSuccess(now -> listening = now)
+        .mapEmpty();
+  }
+
+  private SocketAddress address() {
+    return SocketAddress.domainSocketAddress(socket.toString());
+  }
+
+  private GrpcServer grpc() {
+    GrpcServerOptions options = new GrpcServerOptions().setMaxMessageSize(MESSAGE_MAX_BYTES);
+    GrpcServer grpc = GrpcServer.server(vertx, options).addService(server.bind().build());
+    return grpc.callHandler(DevicePluginGrpcService.ListAndWatch, streams::opened);
+  }
+
+  private void succeeded() {
+    LOG.info("registered {} with the kubelet", resource);
+    count("registered");
+    registered = true;
+    registeredAtMs = now();
+    changed.run();
+  }
+
+  private void failed(Throwable cause) {
+    LOG.warn("{} is not registered with the kubelet: {}", resource, cause.toString());
+    count("failed");
+    registered = false;
+    later();
+  }
+
+  private void count(String outcome) {
+    metrics.count(
+        "tranche.node.registrations", "Registrations with the kubelet.", "outcome", outcome);
+  }
+
+  private void later() {
+    long ceilingMs = Math.min(BACKOFF_MAX_MS, (long) BACKOFF_MIN_MS << Math.min(attempts, 10));
+    attempts++;
+    long waitMs = ceilingMs / 2 + ThreadLocalRandom.current().nextLong(ceilingMs / 2 + 1);
+    notBeforeMs = now() + waitMs;
+    vertx.setTimer(waitMs + 1, id -> check());
+  }
+
+  private static long now() {
+    return System.nanoTime() / 1_000_000;
+  }
+
+  /** Ends the streams and takes the socket away. */
+  Future<Void> stop() {
+    stopped = true;
+    streams.end();
+    Future<Void> closed = listening == null ? Future.succeededFuture() : listening.close();
+    return closed
+        .otherwiseEmpty()
+        .compose(v -> vertx.executeBlocking(() -> Files.deleteIfExists(socket), false))
+        .mapEmpty();
+  }
+}

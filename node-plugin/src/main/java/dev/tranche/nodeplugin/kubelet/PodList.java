@@ -1,0 +1,79 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.Holding;
+import dev.tranche.api.podresources.ContainerResources;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.api.podresources.PodResources;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Stream;
+
+/** A PodResources List, looked up by pod and container. */
+final class PodList {
+  private final ListPodResourcesResponse list;
+  private final Map<String, PodResources> byName = new HashMap<>();
+
+  PodList(ListPodResourcesResponse list) {
+    this.list = list;
+    list.getPodResourcesList().forEach(p -> byName.put(p.getNamespace() + "/" + p.getName(), p));
+  }
+
+  private Optional<PodResources> pod(Assignment assignment) {
+    return Optional.ofNullable(byName.get(assignment.getNamespace() + "/" + assignment.getPod()));
+  }
+
+  boolean lists(Assignment assignment) {
+    return pod(assignment).isPresent();
+  }
+
+  /** False for ordinary init containers, which the kubelet leaves out. */
+  boolean lists(Assignment assignment, ContainerAssignment container) {
+    return container(assignment, container).isPresent();
+  }
+
+  boolean holds(Assignment assignment, ContainerAssignment container) {
+    return container(assignment, container).stream()
+        .flatMap(c -> c.getDevicesList().stream())
+        .anyMatch(
+            d -> d.getResourceName().equals(assignment.getResource()) && d.getDeviceIdsCount() > 0);
+  }
+
+  private Optional<ContainerResources> container(
+      Assignment assignment, ContainerAssignment container) {
+    return pod(assignment).stream()
+        .flatMap(p -> p.getContainersList().stream())
+        .filter(c -> c.getName().equals(container.getContainer()))
+        .findFirst();
+  }
+
+  /** Who holds replicas of this resource, in the kubelet's order. */
+  List<Holding> holdings(String resource) {
+    return list.getPodResourcesList().stream()
+        .flatMap(pod -> pod.getContainersList().stream().flatMap(c -> held(pod, c, resource)))
+        .toList();
+  }
+
+  private static Stream<Holding> held(
+      PodResources pod, ContainerResources container, String resource) {
+    List<String> ids =
+        container.getDevicesList().stream()
+            .filter(d -> d.getResourceName().equals(resource))
+            .flatMap(d -> d.getDeviceIdsList().stream())
+            .sorted()
+            .toList();
+    return ids.isEmpty()
+        ? Stream.empty()
+        : Stream.of(
+            Holding.newBuilder()
+                .setNamespace(pod.getNamespace())
+                .setPod(pod.getName())
+                .setContainer(container.getName())
+                .setResource(resource)
+                .addAllDeviceIds(ids)
+                .build());
+  }
+}

@@ -1,0 +1,66 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.podresources.ListPodResourcesRequest;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.api.podresources.PodResourcesListerGrpcClient;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
+import io.vertx.grpc.client.GrpcClientOptions;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+
+/** Asks the kubelet who holds what, at a pace that the kubelet bears. Confined to its loop. */
+final class PodResourcesClient {
+  // The kubelet sheds above 100 a second and 10 at once, over all its callers.
+  private static final int CALLS_PER_SECOND = 80;
+  private static final int BURST = 8;
+  private static final int PACE_WAIT_MS = 13;
+  private static final long MESSAGE_MAX_BYTES = 16 << 20;
+
+  private final Vertx vertx;
+  private final PodResourcesListerGrpcClient client;
+  private final Pace pace = new Pace(CALLS_PER_SECOND, BURST, now());
+
+  PodResourcesClient(Vertx vertx, Path socket) {
+    this.vertx = vertx;
+    GrpcClientOptions options = new GrpcClientOptions().setMaxMessageSize(MESSAGE_MAX_BYTES);
+    this.client =
+        PodResourcesListerGrpcClient.create(
+            GrpcClient.client(vertx, options),
+            SocketAddress.domainSocketAddress(socket.toString()));
+  }
+
+  /** A List for a pod that is waiting: it may use up the pace, and waits a moment for it. */
+  Future<PodList> listNow(int limitMs) {
+    if (pace.take(now(), 0)) {
+      return call(limitMs);
+    }
+    return vertx
+        .timer(PACE_WAIT_MS, TimeUnit.MILLISECONDS)
+        .compose(
+            v ->
+                pace.take(now(), 0)
+                    ? call(limitMs)
+                    : Future.failedFuture("PodResources is asked too often"));
+  }
+
+  /** A List that can wait; failed at once if pods need the pace. */
+  Future<PodList> listIdle(int limitMs) {
+    return pace.take(now(), BURST / 2)
+        ? call(limitMs)
+        : Future.failedFuture("PodResources is busy");
+  }
+
+  private Future<PodList> call(int limitMs) {
+    return client
+        .list(ListPodResourcesRequest.getDefaultInstance())
+        .timeout(limitMs, TimeUnit.MILLISECONDS)
+        .map((ListPodResourcesResponse list) -> new PodList(list));
+  }
+
+  private static long now() {
+    return System.nanoTime() / 1_000_000;
+  }
+}

@@ -1,0 +1,98 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Reads back from the kubelet who holds which replica: at a slow beat, and soon after an Allocate.
+ * Never while the kubelet is between a question and its own book-keeping: a List then can make it
+ * forget its pick. Confined to the event loop.
+ */
+final class ReadBack {
+  private static final Logger LOG = LoggerFactory.getLogger(ReadBack.class);
+  private static final int BEAT_MS = 2_000;
+  private static final int AFTER_ALLOCATE_MS = 100;
+  private static final int RETRY_MS = 50;
+  private static final int LIMIT_MS = 2_000;
+  // The kubelet writes an Allocate down right after our answer.
+  private static final int SETTLE_MS = 30;
+
+  private final Vertx vertx;
+  private final PodResourcesClient client;
+  private final Consumer<PodList> reader;
+  private Future<PodList> inFlight = Future.failedFuture("none yet");
+  private long quietFromMs;
+  private long readAtMs = -1;
+  private boolean soon;
+  private boolean failing;
+
+  ReadBack(Vertx vertx, PodResourcesClient client, Consumer<PodList> reader) {
+    this.vertx = vertx;
+    this.client = client;
+    this.reader = reader;
+  }
+
+  void start() {
+    vertx.setPeriodic(BEAT_MS, id -> again(1));
+    again(1);
+  }
+
+  /** The kubelet asks: no List until it has answered for itself, or given up. */
+  void asked(long nowMs) {
+    quietFromMs = nowMs + Admissions.TOGETHER_MS;
+  }
+
+  /** The kubelet has its last answer for this container. */
+  void settled(long nowMs) {
+    quietFromMs = nowMs + SETTLE_MS;
+    again(AFTER_ALLOCATE_MS);
+  }
+
+  /** Completes when no List of ours is under way. */
+  Future<Void> idle() {
+    return inFlight.isComplete() ? Future.succeededFuture() : inFlight.otherwiseEmpty().mapEmpty();
+  }
+
+  /** Seconds since the last success; NaN before the first. */
+  double ageSeconds(long nowMs) {
+    return readAtMs < 0 ? Double.NaN : (nowMs - readAtMs) / 1000.0;
+  }
+
+  private void again(int inMs) {
+    if (!soon) {
+      soon = true;
+      vertx.setTimer(inMs, id -> read());
+    }
+  }
+
+  private void read() {
+    soon = false;
+    long nowMs = System.nanoTime() / 1_000_000;
+    if (nowMs < quietFromMs || !inFlight.isComplete()) {
+      again(RETRY_MS);
+      return;
+    }
+    inFlight = client.listIdle(LIMIT_MS);
+    inFlight.onSuccess(this::succeeded).onFailure(this::failed);
+  }
+
+  private void succeeded(PodList list) {
+    readAtMs = System.nanoTime() / 1_000_000;
+    if (failing) {
+      LOG.info("PodResources answers again");
+      failing = false;
+    }
+    reader.accept(list);
+  }
+
+  private void failed(Throwable cause) {
+    if (!failing) {
+      LOG.warn(
+          "PodResources does not answer, so it is not known who holds what: {}", cause.toString());
+      failing = true;
+    }
+  }
+}

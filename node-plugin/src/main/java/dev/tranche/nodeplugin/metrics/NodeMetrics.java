@@ -1,0 +1,138 @@
+package dev.tranche.nodeplugin.metrics;
+
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.Tag;
+import io.micrometer.core.instrument.Tags;
+import io.micrometer.core.instrument.Timer;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import java.time.Duration;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
+
+/** All metrics of the node plugin, each with its unit and help. Confined to the event loop. */
+public final class NodeMetrics {
+  private static final Duration[] RPC_BUCKETS = {
+    Duration.ofNanos(250_000),
+    Duration.ofMillis(1),
+    Duration.ofMillis(5),
+    Duration.ofMillis(20),
+    Duration.ofMillis(50),
+    Duration.ofMillis(200),
+    Duration.ofSeconds(1)
+  };
+
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final Map<String, GpuStatus> gpus = new HashMap<>();
+  private final Set<String> shown = new HashSet<>();
+
+  public String scrape() {
+    return registry.scrape();
+  }
+
+  /** The GPUs as they stand; a GPU is shown from the first time that it is seen. */
+  public void gpus(List<GpuStatus> now) {
+    now.forEach(gpu -> gpus.put(gpu.info().uuid(), gpu));
+    now.stream().filter(gpu -> shown.add(gpu.info().uuid())).forEach(gpu -> show(gpu.info()));
+  }
+
+  private void show(GpuInfo gpu) {
+    // dcgm-exporter's labels, so that dashboards join.
+    Tags tags =
+        Tags.of("gpu", Integer.toString(gpu.index()), "UUID", gpu.uuid(), "modelName", gpu.model());
+    gpuGauge(
+        "tranche.gpu.memory.total.bytes",
+        "Memory of the GPU.",
+        tags,
+        gpu,
+        s -> s.info().memoryTotalBytes());
+    gpuGauge(
+        "tranche.gpu.memory.reserved.bytes",
+        "Memory that the driver keeps.",
+        tags,
+        gpu,
+        s -> s.info().memoryReservedBytes());
+    gpuGauge(
+        "tranche.gpu.memory.used.bytes",
+        "Memory used by processes, the driver's reserve not included.",
+        tags,
+        gpu,
+        s -> read(s, l -> l.now().memoryUsedBytes()));
+    gpuGauge(
+        "tranche.gpu.sm.utilization.ratio",
+        "Part of the last period in which a kernel was running, 0 to 1.",
+        tags,
+        gpu,
+        s -> read(s, l -> l.now().smPercent() / 100.0));
+    gpuGauge(
+        "tranche.gpu.sm.utilization.mean.ratio",
+        "Exponentially weighted mean of the utilization, 0 to 1.",
+        tags,
+        gpu,
+        s -> read(s, l -> l.smMeanPercent() / 100.0));
+    gpuGauge(
+        "tranche.gpu.processes",
+        "Compute processes on the GPU.",
+        tags,
+        gpu,
+        s -> read(s, l -> l.now().processes()));
+    gpuGauge(
+        "tranche.gpu.healthy",
+        "1 if the GPU may take new pods, else 0.",
+        tags,
+        gpu,
+        s -> s.health().healthy() ? 1 : 0);
+  }
+
+  // No reading is NaN, never 0.
+  private static double read(GpuStatus gpu, ToDoubleFunction<Load> value) {
+    return gpu.load() == null ? Double.NaN : value.applyAsDouble(gpu.load());
+  }
+
+  private void gpuGauge(
+      String name, String help, Tags tags, GpuInfo gpu, ToDoubleFunction<GpuStatus> value) {
+    Supplier<Number> now =
+        () -> {
+          GpuStatus status = gpus.get(gpu.uuid());
+          return status == null ? Double.NaN : value.applyAsDouble(status);
+        };
+    Gauge.builder(name, now).description(help).tags(tags).register(registry);
+  }
+
+  /** A gauge that is asked when scraped. */
+  public void gauge(String name, String help, Supplier<Number> value, String... labels) {
+    Gauge.builder(name, value).description(help).tags(labels).register(registry);
+  }
+
+  /** Drops a gauge that was registered with these labels. */
+  public void forget(String name, String... labels) {
+    Iterable<Tag> tags = Tags.of(labels);
+    Gauge found = registry.find(name).tags(tags).gauge();
+    if (found != null) {
+      registry.remove(found);
+    }
+  }
+
+  public void count(String name, String help, String... labels) {
+    Counter.builder(name).description(help).tags(labels).register(registry).increment();
+  }
+
+  public void rpc(String method, long nanos) {
+    Timer.builder("tranche.node.kubelet.request.duration")
+        .description("Time to answer a call of the kubelet.")
+        .tag("method", method)
+        .serviceLevelObjectives(RPC_BUCKETS)
+        .register(registry)
+        .record(Duration.ofNanos(nanos));
+  }
+}

@@ -1,0 +1,238 @@
+package dev.tranche.nodeplugin.nvml;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Native;
+import com.sun.jna.NativeLibrary;
+import com.sun.jna.Pointer;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.Optional;
+
+/** NVML by JNA. One block of native memory is reused by all calls. */
+public final class JnaNvml implements Nvml {
+  private static final int SCRATCH_BYTES = 256;
+  private static final int TEXT_BYTES = 96;
+
+  // nvmlPciInfo_t
+  private static final int PCI_BUS_ID_OFFSET = 36;
+  private static final int PCI_BUS_ID_BYTES = 32;
+  // nvmlMemory_t: total, free, used. nvmlMemory_v2_t: version, total, reserved, free, used.
+  private static final int MEMORY_USED_OFFSET = 16;
+  private static final int MEMORY_V2_VERSION = 40 | 2 << 24;
+  private static final int MEMORY_V2_TOTAL_OFFSET = 8;
+  private static final int MEMORY_V2_RESERVED_OFFSET = 16;
+  private static final int MEMORY_V2_USED_OFFSET = 32;
+  // nvmlEventData_t: device, eventType, eventData
+  private static final int EVENT_TYPE_OFFSET = 8;
+  private static final int EVENT_DATA_OFFSET = 16;
+  private static final long EVENT_XID = 8;
+
+  private final Memory scratch = new Memory(SCRATCH_BYTES);
+  private final NumaNodes numaNodes;
+  private final boolean newer;
+  private final long eventSet;
+
+  private JnaNvml(NumaNodes numaNodes, boolean newer, long eventSet) {
+    this.numaNodes = numaNodes;
+    this.newer = newer;
+    this.eventSet = eventSet;
+  }
+
+  /**
+   * Loads and starts NVML.
+   *
+   * @param driverRoot where the driver's root is mounted in this container
+   */
+  public static JnaNvml open(Path driverRoot) {
+    NativeLibrary library = NvmlLibrary.load(driverRoot);
+    try {
+      Native.register(NvmlFunctions.class, library);
+    } catch (UnsatisfiedLinkError e) {
+      throw new NvmlException(
+          NvmlCode.LIBRARY_NOT_FOUND, library.getFile() + " is too old for us: " + e.getMessage());
+    }
+    boolean newer = bindNewer(library);
+    check(NvmlFunctions.nvmlInit_v2(), "NVML cannot start");
+    return new JnaNvml(new NumaNodes(Path.of("/sys")), newer, createEventSet());
+  }
+
+  private static boolean bindNewer(NativeLibrary library) {
+    try {
+      Native.register(NvmlNewerFunctions.class, library);
+      return true;
+    } catch (UnsatisfiedLinkError olderDriver) {
+      return false;
+    }
+  }
+
+  private static long createEventSet() {
+    try (Memory set = new Memory(Long.BYTES)) {
+      check(NvmlFunctions.nvmlEventSetCreate(set), "NVML makes no event set");
+      return set.getLong(0);
+    }
+  }
+
+  private static void check(int result, String what) {
+    if (result != NvmlCode.SUCCESS) {
+      String text = NvmlFunctions.nvmlErrorString(result);
+      throw new NvmlException(
+          result, what + ": " + text + " (NVML code " + result + ")" + NvmlCode.advice(result));
+    }
+  }
+
+  @Override
+  public String driverVersion() {
+    check(
+        NvmlFunctions.nvmlSystemGetDriverVersion(scratch, TEXT_BYTES),
+        "NVML does not tell the driver's version");
+    return text(0, TEXT_BYTES);
+  }
+
+  @Override
+  public int count() {
+    check(NvmlFunctions.nvmlDeviceGetCount_v2(scratch), "NVML does not count its GPUs");
+    return scratch.getInt(0);
+  }
+
+  @Override
+  public GpuInfo info(int index) {
+    long device = handle(index);
+    String pci = pciBusId(index, device);
+    check(
+        NvmlFunctions.nvmlDeviceGetUUID(device, scratch, TEXT_BYTES),
+        "GPU " + index + " tells no uuid");
+    String uuid = text(0, TEXT_BYTES);
+    check(
+        NvmlFunctions.nvmlDeviceGetName(device, scratch, TEXT_BYTES),
+        "GPU " + index + " tells no product name");
+    String model = text(0, TEXT_BYTES);
+    check(
+        NvmlFunctions.nvmlDeviceGetMinorNumber(device, scratch),
+        "GPU " + index + " tells no minor number");
+    int minor = scratch.getInt(0);
+    readMemory(index, device);
+    return new GpuInfo(index, uuid, model, minor, pci, total(), reserved(), numaNodes.of(pci));
+  }
+
+  @Override
+  public GpuReading read(int index) {
+    long device = handle(index);
+    readMemory(index, device);
+    long used = used();
+    check(
+        NvmlFunctions.nvmlDeviceGetUtilizationRates(device, scratch),
+        "GPU " + index + " tells no utilization");
+    int sm = scratch.getInt(0);
+    return new GpuReading(used, Math.clamp(sm, 0, 100), processes(index, device));
+  }
+
+  // Asked anew each time: NVML hands out another handle for a GPU that came back.
+  private long handle(int index) {
+    check(
+        NvmlFunctions.nvmlDeviceGetHandleByIndex_v2(index, scratch),
+        "GPU " + index + " is not there");
+    return scratch.getLong(0);
+  }
+
+  private String pciBusId(int index, long device) {
+    check(
+        NvmlFunctions.nvmlDeviceGetPciInfo_v3(device, scratch),
+        "GPU " + index + " tells no PCI address");
+    return text(PCI_BUS_ID_OFFSET, PCI_BUS_ID_BYTES);
+  }
+
+  private void readMemory(int index, long device) {
+    scratch.setInt(0, MEMORY_V2_VERSION);
+    int result =
+        newer
+            ? NvmlNewerFunctions.nvmlDeviceGetMemoryInfo_v2(device, scratch)
+            : NvmlFunctions.nvmlDeviceGetMemoryInfo(device, scratch);
+    check(result, "GPU " + index + " tells no memory");
+  }
+
+  private long total() {
+    return scratch.getLong(newer ? MEMORY_V2_TOTAL_OFFSET : 0);
+  }
+
+  private long reserved() {
+    return newer ? scratch.getLong(MEMORY_V2_RESERVED_OFFSET) : 0;
+  }
+
+  private long used() {
+    return scratch.getLong(newer ? MEMORY_V2_USED_OFFSET : MEMORY_USED_OFFSET);
+  }
+
+  /** Asks for none of them, so that NVML only counts. */
+  private int processes(int index, long device) {
+    if (!newer) {
+      return 0;
+    }
+    scratch.setInt(0, 0);
+    int result =
+        NvmlNewerFunctions.nvmlDeviceGetComputeRunningProcesses_v3(device, scratch, Pointer.NULL);
+    if (result == NvmlCode.NOT_SUPPORTED) {
+      return 0;
+    }
+    if (result != NvmlCode.INSUFFICIENT_SIZE) {
+      check(result, "GPU " + index + " does not count its processes");
+    }
+    return scratch.getInt(0);
+  }
+
+  @Override
+  public boolean watch(int index) {
+    long device = handle(index);
+    int result = NvmlFunctions.nvmlDeviceGetSupportedEventTypes(device, scratch);
+    if (result == NvmlCode.NOT_SUPPORTED || (scratch.getLong(0) & EVENT_XID) == 0) {
+      return false;
+    }
+    check(result, "GPU " + index + " does not say which events it has");
+    check(
+        NvmlFunctions.nvmlDeviceRegisterEvents(device, EVENT_XID, eventSet),
+        "GPU " + index + " cannot be watched for errors");
+    return true;
+  }
+
+  @Override
+  public Optional<GpuEvent> awaitEvent(int timeoutMs) {
+    int result = NvmlFunctions.nvmlEventSetWait_v2(eventSet, scratch, timeoutMs);
+    if (result == NvmlCode.TIMEOUT) {
+      return Optional.empty();
+    }
+    check(result, "waiting for GPU errors failed");
+    if (scratch.getLong(EVENT_TYPE_OFFSET) != EVENT_XID) {
+      return Optional.empty();
+    }
+    long device = scratch.getLong(0);
+    long xid = scratch.getLong(EVENT_DATA_OFFSET);
+    return Optional.of(new GpuEvent(indexOf(device), xid));
+  }
+
+  /** -1 for a GPU that is no longer there: the error then concerns all. */
+  private int indexOf(long device) {
+    int count = count();
+    for (int index = 0; index < count; index++) {
+      int result = NvmlFunctions.nvmlDeviceGetHandleByIndex_v2(index, scratch);
+      if (result == NvmlCode.SUCCESS && scratch.getLong(0) == device) {
+        return index;
+      }
+    }
+    return -1;
+  }
+
+  private String text(int offset, int length) {
+    byte[] bytes = scratch.getByteArray(offset, length);
+    int end = 0;
+    while (end < length && bytes[end] != 0) {
+      end++;
+    }
+    return new String(bytes, 0, end, StandardCharsets.UTF_8);
+  }
+
+  @Override
+  public void close() {
+    NvmlFunctions.nvmlEventSetFree(eventSet);
+    NvmlFunctions.nvmlShutdown();
+    scratch.close();
+  }
+}

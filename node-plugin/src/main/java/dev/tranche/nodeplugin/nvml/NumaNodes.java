@@ -1,0 +1,32 @@
+package dev.tranche.nodeplugin.nvml;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Locale;
+
+/** The NUMA node of a PCI device, from the kernel. */
+final class NumaNodes {
+  private static final int UNKNOWN = -1;
+
+  private final Path sys;
+
+  NumaNodes(Path sys) {
+    this.sys = sys;
+  }
+
+  /**
+   * -1 if the kernel does not say.
+   *
+   * @param pciBusId as NVML writes it, with a domain of eight digits; the kernel's has four
+   */
+  int of(String pciBusId) {
+    String name = pciBusId.toLowerCase(Locale.ROOT).replaceFirst("^0000(?=[0-9a-f]{4}:)", "");
+    try {
+      String text = Files.readString(sys.resolve("bus/pci/devices/" + name + "/numa_node"));
+      return Integer.parseInt(text.strip());
+    } catch (IOException | NumberFormatException e) {
+      return UNKNOWN;
+    }
+  }
+}

@@ -1,0 +1,30 @@
+package dev.tranche.nodeplugin.nvml;
+
+/** NVML did not do what was asked; the message has its own text and what to check. */
+public final class NvmlException extends RuntimeException {
+  private static final long serialVersionUID = 1L;
+
+  private final int code;
+  private final String sentence;
+
+  public NvmlException(int code, String message) {
+    super(message);
+    this.code = code;
+    this.sentence = message;
+  }
+
+  @Override
+  public String getMessage() {
+    return sentence;
+  }
+
+  /** The GPU has fallen off the bus, or no longer answers. */
+  public boolean lost() {
+    return code == NvmlCode.GPU_IS_LOST || code == NvmlCode.RESET_REQUIRED;
+  }
+
+  /** This GPU or driver does not have that at all. */
+  public boolean unsupported() {
+    return code == NvmlCode.NOT_SUPPORTED;
+  }
+}

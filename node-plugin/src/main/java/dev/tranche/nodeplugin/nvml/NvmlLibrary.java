@@ -1,0 +1,56 @@
+package dev.tranche.nodeplugin.nvml;
+
+import com.sun.jna.NativeLibrary;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** Finds the driver's NVML: where the loader looks, else under the mounted driver root. */
+final class NvmlLibrary {
+  private static final String NAME = "libnvidia-ml.so.1";
+  private static final List<String> FOLDERS =
+      List.of(
+          "usr/lib64",
+          "usr/lib/x86_64-linux-gnu",
+          "usr/lib/aarch64-linux-gnu",
+          "lib64",
+          "lib/x86_64-linux-gnu",
+          "lib/aarch64-linux-gnu");
+
+  private NvmlLibrary() {}
+
+  static NativeLibrary load(Path driverRoot) {
+    try {
+      return NativeLibrary.getInstance(NAME);
+    } catch (UnsatisfiedLinkError notInstalledHere) {
+      return loadUnder(driverRoot, notInstalledHere);
+    }
+  }
+
+  private static NativeLibrary loadUnder(Path driverRoot, UnsatisfiedLinkError byName) {
+    for (String folder : FOLDERS) {
+      Path file = driverRoot.resolve(folder).resolve(NAME);
+      if (Files.exists(file)) {
+        return open(file);
+      }
+    }
+    throw new NvmlException(
+        NvmlCode.LIBRARY_NOT_FOUND,
+        "%s is neither known to the loader (%s) nor in %s of %s%s"
+            .formatted(
+                NAME,
+                String.valueOf(byName.getMessage()).lines().findFirst().orElse(""),
+                String.join(", ", FOLDERS),
+                driverRoot,
+                NvmlCode.advice(NvmlCode.LIBRARY_NOT_FOUND)));
+  }
+
+  private static NativeLibrary open(Path file) {
+    try {
+      return NativeLibrary.getInstance(file.toString());
+    } catch (UnsatisfiedLinkError e) {
+      throw new NvmlException(
+          NvmlCode.LIBRARY_NOT_FOUND, file + " cannot be loaded: " + e.getMessage());
+    }
+  }
+}

@@ -1,0 +1,236 @@
+package dev.tranche.nodeplugin.stream;
+
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.NodeReportsGrpcClient;
+import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.net.PemTrustOptions;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
+import io.vertx.grpc.client.GrpcClientOptions;
+import io.vertx.grpc.client.GrpcClientRequest;
+import io.vertx.grpc.client.GrpcClientResponse;
+import io.vertx.grpc.common.GrpcStatus;
+import java.net.InetSocketAddress;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The stream to one extender replica. Opens again after every end, with back-off and with the
+ * credentials of that moment. Of reports only the latest waits. Confined to the event loop.
+ */
+final class ReportStream {
+  private static final Logger LOG = LoggerFactory.getLogger(ReportStream.class);
+  private static final int CONNECT_LIMIT_MS = 5_000;
+  private static final int PONG_LIMIT_MS = 10_000;
+  private static final int BACKOFF_MIN_MS = 250;
+  private static final int BACKOFF_MAX_MS = 15_000;
+  private static final long DIRECTIVE_MAX_BYTES = 4 << 20;
+
+  private final Vertx vertx;
+  private final Options options;
+  private final InetSocketAddress replica;
+  private final Exchange exchange;
+  private final NodeMetrics metrics;
+
+  private @Nullable GrpcClient client;
+  private @Nullable GrpcClientRequest<NodeReport, NodeDirective> request;
+  private long sequence;
+  private long applied;
+  private boolean writing;
+  private boolean stale;
+  private boolean stopped;
+  private int attempts;
+  // Tells the ends of one connection from those of the next.
+  private int generation;
+
+  /**
+   * @param replica one address, under the name that the certificate must have
+   */
+  ReportStream(
+      Vertx vertx,
+      Options options,
+      InetSocketAddress replica,
+      Exchange exchange,
+      NodeMetrics metrics) {
+    this.vertx = vertx;
+    this.options = options;
+    this.replica = replica;
+    this.exchange = exchange;
+    this.metrics = metrics;
+  }
+
+  boolean connected() {
+    return request != null;
+  }
+
+  void connect() {
+    int mine = ++generation;
+    vertx
+        .executeBlocking(
+            () -> Credentials.read(options.extenderCaFile(), options.extenderTokenFile()), false)
+        .compose(this::open)
+        .timeout(CONNECT_LIMIT_MS, TimeUnit.MILLISECONDS)
+        .onSuccess(opened -> opened(mine, opened))
+        .onFailure(failure -> ended(mine, failure.toString()));
+  }
+
+  private Future<GrpcClientRequest<NodeReport, NodeDirective>> open(Credentials credentials) {
+    if (stopped) {
+      return Future.failedFuture("stopped");
+    }
+    GrpcClient fresh = GrpcClient.client(vertx, messages(), tls(credentials));
+    client = fresh;
+    return fresh
+        .request(SocketAddress.inetSocketAddress(replica), NodeReportsGrpcClient.Connect)
+        .onSuccess(r -> r.headers().set("authorization", "Bearer " + credentials.token()));
+  }
+
+  private static GrpcClientOptions messages() {
+    return new GrpcClientOptions().setMaxMessageSize(DIRECTIVE_MAX_BYTES);
+  }
+
+  private static HttpClientOptions tls(Credentials credentials) {
+    return new HttpClientOptions()
+        .setProtocolVersion(HttpVersion.HTTP_2)
+        .setSsl(true)
+        .setUseAlpn(true)
+        .setVerifyHost(true)
+        .setConnectTimeout(CONNECT_LIMIT_MS)
+        .setTrustOptions(new PemTrustOptions().addCertValue(credentials.caPem()));
+  }
+
+  private void opened(int mine, GrpcClientRequest<NodeReport, NodeDirective> opened) {
+    if (mine != generation || stopped) {
+      opened.cancel();
+      return;
+    }
+    request = opened;
+    sequence = 0;
+    applied = 0;
+    writing = false;
+    opened.exceptionHandler(failure -> ended(mine, failure.toString()));
+    opened
+        .response()
+        .onSuccess(response -> answered(mine, response))
+        .onFailure(failure -> ended(mine, failure.toString()));
+    send();
+  }
+
+  private void answered(int mine, GrpcClientResponse<NodeReport, NodeDirective> response) {
+    response.handler(this::directed);
+    response.exceptionHandler(failure -> ended(mine, failure.toString()));
+    response.endHandler(
+        v ->
+            ended(
+                mine,
+                response.status() == GrpcStatus.OK
+                    ? "the extender ended it"
+                    : response.status() + " " + response.statusMessage()));
+  }
+
+  private void directed(NodeDirective directive) {
+    if (attempts > 0) {
+      LOG.info("connected to extender {}", replica);
+    }
+    attempts = 0;
+    exchange.apply(directive);
+    applied = Math.max(applied, directive.getSequence());
+    send();
+  }
+
+  /** Sends the latest state, now or as soon as the report under way is written. */
+  Future<Void> send() {
+    if (request == null) {
+      return Future.succeededFuture();
+    }
+    if (writing) {
+      stale = true;
+      return Future.succeededFuture();
+    }
+    writing = true;
+    stale = false;
+    int mine = generation;
+    NodeReport report =
+        exchange.report().setSequence(++sequence).setAppliedDirective(applied).build();
+    return write(request, report).onComplete(done -> written(mine, done.succeeded()));
+  }
+
+  private Future<Void> write(GrpcClientRequest<NodeReport, NodeDirective> to, NodeReport report) {
+    try {
+      return to.write(report);
+    } catch (IllegalStateException cancelled) {
+      return Future.failedFuture(cancelled);
+    }
+  }
+
+  private void written(int mine, boolean succeeded) {
+    if (mine != generation) {
+      return;
+    }
+    writing = false;
+    String outcome = succeeded ? "written" : "failed";
+    metrics.count("tranche.node.reports", "Reports to extenders.", "outcome", outcome);
+    if (!succeeded) {
+      ended(mine, "a report could not be written");
+    } else if (stale) {
+      send();
+    }
+  }
+
+  /** Sends at the latest now, and finds out whether the other side still lives. */
+  void beat() {
+    if (request != null) {
+      int mine = generation;
+      send();
+      request
+          .connection()
+          .ping(Buffer.buffer(new byte[Long.BYTES]))
+          .timeout(PONG_LIMIT_MS, TimeUnit.MILLISECONDS)
+          .onFailure(failure -> ended(mine, "it does not answer: " + failure.getMessage()));
+    }
+  }
+
+  private void ended(int mine, String reason) {
+    if (mine != generation) {
+      return;
+    }
+    generation++;
+    request = null;
+    if (client != null) {
+      client.close();
+      client = null;
+    }
+    if (!stopped) {
+      again(reason);
+    }
+  }
+
+  private void again(String reason) {
+    long ceilingMs = Math.min(BACKOFF_MAX_MS, (long) BACKOFF_MIN_MS << Math.min(attempts, 10));
+    long waitMs = ceilingMs / 2 + ThreadLocalRandom.current().nextLong(ceilingMs / 2 + 1);
+    attempts++;
+    LOG.warn("the stream to extender {} ended, next try in {} ms: {}", replica, waitMs, reason);
+    vertx.setTimer(
+        waitMs,
+        id -> {
+          if (!stopped) {
+            connect();
+          }
+        });
+  }
+
+  void stop() {
+    stopped = true;
+    ended(generation, "stopped");
+  }
+}

@@ -1,0 +1,146 @@
+package dev.tranche.nodeplugin.stream;
+
+import dev.tranche.nodeplugin.config.HostPort;
+import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One stream to every extender replica, so that a new leader is warm. Replicas are the addresses
+ * behind the headless Service's name, looked up again and again. Confined to the event loop.
+ */
+public final class ReportStreams {
+  private static final Logger LOG = LoggerFactory.getLogger(ReportStreams.class);
+  private static final int RESOLVE_MS = 3_000;
+  private static final int BEAT_MS = 5_000;
+  private static final int STREAMS_MAX = 16;
+  private static final int DRAIN_LIMIT_MS = 1_000;
+  private static final String CONNECTED = "tranche.node.stream.connected";
+
+  private final Vertx vertx;
+  private final Options options;
+  private final HostPort service;
+  private final Resolver resolver;
+  private final Exchange exchange;
+  private final NodeMetrics metrics;
+  private final Map<InetSocketAddress, ReportStream> streams = new LinkedHashMap<>();
+  private boolean resolving;
+  private boolean stopped;
+  private String complaint = "";
+
+  public ReportStreams(
+      Vertx vertx,
+      Options options,
+      HostPort service,
+      Resolver resolver,
+      Exchange exchange,
+      NodeMetrics metrics) {
+    this.vertx = vertx;
+    this.options = options;
+    this.service = service;
+    this.resolver = resolver;
+    this.exchange = exchange;
+    this.metrics = metrics;
+  }
+
+  public void start() {
+    vertx.setPeriodic(RESOLVE_MS, id -> resolve());
+    vertx.setPeriodic(BEAT_MS, id -> streams.values().forEach(ReportStream::beat));
+    resolve();
+  }
+
+  private void resolve() {
+    if (resolving || stopped) {
+      return;
+    }
+    resolving = true;
+    vertx
+        .executeBlocking(this::addresses, false)
+        .onSuccess(this::follow)
+        .onFailure(e -> complain("extenders are not to be found: " + e))
+        .onComplete(done -> resolving = false);
+  }
+
+  private Set<InetSocketAddress> addresses() throws IOException {
+    Set<InetSocketAddress> addresses = new HashSet<>();
+    for (InetAddress found : resolver.resolve(service.host())) {
+      // The name goes with the address: TLS verifies it.
+      InetAddress named = InetAddress.getByAddress(service.host(), found.getAddress());
+      addresses.add(new InetSocketAddress(named, service.port()));
+    }
+    return addresses;
+  }
+
+  private void complain(String sentence) {
+    if (!sentence.equals(complaint)) {
+      complaint = sentence;
+      LOG.warn("{}", sentence);
+    }
+  }
+
+  // A replica that is leaving goes out of DNS before it has done its last work.
+  private void follow(Set<InetSocketAddress> addresses) {
+    if (stopped) {
+      return;
+    }
+    complaint = "";
+    for (InetSocketAddress known : List.copyOf(streams.keySet())) {
+      ReportStream stream = streams.get(known);
+      if (stream != null && !addresses.contains(known) && !stream.connected()) {
+        stream.stop();
+        streams.remove(known);
+        metrics.forget(CONNECTED, "replica", label(known));
+      }
+    }
+    addresses.stream()
+        .filter(a -> !streams.containsKey(a) && streams.size() < STREAMS_MAX)
+        .forEach(this::add);
+  }
+
+  private void add(InetSocketAddress replica) {
+    ReportStream stream = new ReportStream(vertx, options, replica, exchange, metrics);
+    streams.put(replica, stream);
+    metrics.gauge(
+        CONNECTED,
+        "1 while the stream to this extender replica is open, else 0.",
+        () -> stream.connected() ? 1 : 0,
+        "replica",
+        label(replica));
+    stream.connect();
+  }
+
+  private static String label(InetSocketAddress replica) {
+    return replica.getAddress().getHostAddress();
+  }
+
+  /** The state has changed: every replica hears of it at once. */
+  public void changed() {
+    streams.values().forEach(ReportStream::send);
+  }
+
+  public boolean anyConnected() {
+    return streams.values().stream().anyMatch(ReportStream::connected);
+  }
+
+  /** Sends the last word, waits a bounded moment until it is written, and ends all streams. */
+  public Future<Void> drain() {
+    stopped = true;
+    return Future.join(streams.values().stream().map(ReportStream::send).toList())
+        .timeout(DRAIN_LIMIT_MS, TimeUnit.MILLISECONDS)
+        .<Void>mapEmpty()
+        .otherwiseEmpty()
+        .onComplete(done -> streams.values().forEach(ReportStream::stop));
+  }
+}

@@ -1,0 +1,292 @@
+package dev.tranche.nodeplugin;
+
+import dev.tranche.api.kubelet.AllocateRequest;
+import dev.tranche.api.kubelet.AllocateResponse;
+import dev.tranche.api.kubelet.ContainerAllocateRequest;
+import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
+import dev.tranche.api.kubelet.Device;
+import dev.tranche.api.kubelet.DevicePluginGrpcClient;
+import dev.tranche.api.kubelet.Empty;
+import dev.tranche.api.kubelet.ListAndWatchResponse;
+import dev.tranche.api.kubelet.PreferredAllocationRequest;
+import dev.tranche.api.kubelet.RegisterRequest;
+import dev.tranche.api.kubelet.RegistrationGrpcService;
+import dev.tranche.api.kubelet.RegistrationService;
+import dev.tranche.api.podresources.ContainerDevices;
+import dev.tranche.api.podresources.ContainerResources;
+import dev.tranche.api.podresources.ListPodResourcesRequest;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.api.podresources.PodResources;
+import dev.tranche.api.podresources.PodResourcesListerGrpcService;
+import dev.tranche.api.podresources.PodResourcesListerService;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
+import io.vertx.grpc.client.GrpcClientOptions;
+import io.vertx.grpc.client.GrpcClientRequest;
+import io.vertx.grpc.server.GrpcServer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/**
+ * What the kubelet does with a device plugin, over real sockets: Registration with the dial back,
+ * ListAndWatch, PodResources, and the admission of pods one at a time with its book-keeping. Fields
+ * without a value are set by start.
+ */
+@SuppressWarnings("NullAway.Init")
+public final class FakeKubelet {
+  private final Vertx vertx = Vertx.vertx();
+  private final Path folder;
+  private final AtomicInteger registrations = new AtomicInteger();
+  private volatile List<Device> devices = List.of();
+  private volatile GrpcClientRequest<Empty, ListAndWatchResponse> watch;
+  private final Map<String, Map<String, List<String>>> pods = new LinkedHashMap<>();
+  private final List<HttpServer> servers = new ArrayList<>();
+  private GrpcClient client;
+  private volatile boolean podResourcesBroken;
+
+  /** A device plugin's refusal, as the kubelet would write it into the pod's status. */
+  public static final class Refused extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    Refused(String message) {
+      super(message);
+    }
+  }
+
+  public FakeKubelet(Path folder) {
+    this.folder = folder;
+  }
+
+  /** As the kubelet does: first all sockets in the folder are deleted. */
+  public void start() throws Exception {
+    try (var files = Files.list(folder)) {
+      for (Path file : files.filter(f -> f.toString().endsWith(".sock")).toList()) {
+        Files.delete(file);
+      }
+    }
+    client = GrpcClient.client(vertx, new GrpcClientOptions().setMaxMessageSize(16 << 20));
+    serve(
+        "kubelet.sock",
+        GrpcServer.server(vertx).addService(RegistrationGrpcService.of(new Registrations())));
+    serve(
+        "pod-resources.sock",
+        GrpcServer.server(vertx).addService(PodResourcesListerGrpcService.of(new Lister())));
+  }
+
+  private void serve(String name, GrpcServer grpc) throws Exception {
+    servers.add(await(vertx.createHttpServer().requestHandler(grpc).listen(at(name))));
+  }
+
+  /** Ends as a stopped kubelet: connections closed, sockets left where they are. */
+  public void stop() throws Exception {
+    await(client.close());
+    for (HttpServer server : servers) {
+      await(server.close());
+    }
+    servers.clear();
+    devices = List.of();
+  }
+
+  public void close() throws Exception {
+    stop();
+    await(vertx.close());
+  }
+
+  private SocketAddress at(String name) {
+    return SocketAddress.domainSocketAddress(folder.resolve(name).toString());
+  }
+
+  private SocketAddress plugin() {
+    return at("nvidia-gpu.sock");
+  }
+
+  public Path kubeletSocket() {
+    return folder.resolve("kubelet.sock");
+  }
+
+  public Path podResourcesSocket() {
+    return folder.resolve("pod-resources.sock");
+  }
+
+  private final class Registrations extends RegistrationService {
+    @Override
+    public Future<Empty> register(RegisterRequest request) {
+      return DevicePluginGrpcClient.create(client, plugin())
+          .getDevicePluginOptions(Empty.getDefaultInstance())
+          .onSuccess(options -> registered())
+          .map(Empty.getDefaultInstance());
+    }
+  }
+
+  private void registered() {
+    registrations.incrementAndGet();
+    client
+        .request(plugin(), DevicePluginGrpcClient.ListAndWatch)
+        .onSuccess(
+            request -> {
+              watch = request;
+              request.response().onSuccess(r -> r.handler(list -> devices = list.getDevicesList()));
+              request.end(Empty.getDefaultInstance());
+            });
+  }
+
+  /** Drops the stream, as the kubelet does when it mixes up two plugins of one resource. */
+  public void dropWatch() {
+    watch.cancel();
+    devices = List.of();
+  }
+
+  private final class Lister extends PodResourcesListerService {
+    @Override
+    public Future<ListPodResourcesResponse> list(ListPodResourcesRequest request) {
+      return podResourcesBroken
+          ? Future.failedFuture("rate limited")
+          : Future.succeededFuture(listing());
+    }
+  }
+
+  private ListPodResourcesResponse listing() {
+    ListPodResourcesResponse.Builder list = ListPodResourcesResponse.newBuilder();
+    synchronized (pods) {
+      pods.forEach((name, containers) -> list.addPodResources(pod(name, containers)));
+    }
+    return list.build();
+  }
+
+  private static PodResources pod(String name, Map<String, List<String>> containers) {
+    PodResources.Builder pod = PodResources.newBuilder().setNamespace("default").setName(name);
+    containers.forEach(
+        (container, ids) -> {
+          var resources = ContainerResources.newBuilder().setName(container);
+          if (!ids.isEmpty()) {
+            resources.addDevices(
+                ContainerDevices.newBuilder()
+                    .setResourceName("nvidia.com/gpu")
+                    .addAllDeviceIds(ids));
+          }
+          pod.addContainers(resources);
+        });
+    return pod.build();
+  }
+
+  public void breakPodResources(boolean broken) {
+    podResourcesBroken = broken;
+  }
+
+  public int registrations() {
+    return registrations.get();
+  }
+
+  public List<Device> devices() {
+    return devices;
+  }
+
+  public long healthy() {
+    return devices.stream().filter(d -> d.getHealth().equals("Healthy")).count();
+  }
+
+  public void delete(String pod) {
+    synchronized (pods) {
+      pods.remove(pod);
+    }
+  }
+
+  /**
+   * Makes a pod known, then asks for its containers in order, as the kubelet does.
+   *
+   * @param sizes replicas by container, in the order of the pod
+   * @return what each container was given
+   */
+  public Map<String, AllocateResponse> admit(String pod, Map<String, Integer> sizes)
+      throws Exception {
+    Map<String, List<String>> containers = new LinkedHashMap<>();
+    sizes.keySet().forEach(name -> containers.put(name, List.of()));
+    synchronized (pods) {
+      pods.put(pod, containers);
+    }
+    Map<String, AllocateResponse> answers = new LinkedHashMap<>();
+    for (var container : sizes.entrySet()) {
+      List<String> ids = pick(container.getValue());
+      answers.put(container.getKey(), allocate(ids));
+      synchronized (pods) {
+        containers.put(container.getKey(), ids);
+      }
+    }
+    return answers;
+  }
+
+  /** The plugin's preference first, then any. */
+  public List<String> pick(int size) throws Exception {
+    List<String> free = free();
+    Set<String> picked = new LinkedHashSet<>(prefer(free, size));
+    picked.retainAll(free);
+    free.stream().filter(id -> picked.size() < size).forEach(picked::add);
+    return picked.stream().limit(size).toList();
+  }
+
+  public List<String> prefer(List<String> available, int size) throws Exception {
+    var container =
+        ContainerPreferredAllocationRequest.newBuilder()
+            .addAllAvailableDeviceIDs(available)
+            .setAllocationSize(size);
+    var request = PreferredAllocationRequest.newBuilder().addContainerRequests(container).build();
+    return await(DevicePluginGrpcClient.create(client, plugin()).getPreferredAllocation(request))
+        .getContainerResponses(0)
+        .getDeviceIDsList();
+  }
+
+  public List<String> free() {
+    Set<String> used = new LinkedHashSet<>();
+    synchronized (pods) {
+      pods.values().forEach(containers -> containers.values().forEach(used::addAll));
+    }
+    return devices.stream()
+        .filter(d -> d.getHealth().equals("Healthy"))
+        .map(Device::getID)
+        .filter(id -> !used.contains(id))
+        .sorted(Comparator.reverseOrder())
+        .toList();
+  }
+
+  public AllocateResponse allocate(List<String> ids) throws Exception {
+    var container = ContainerAllocateRequest.newBuilder().addAllDevicesIds(ids);
+    var message = AllocateRequest.newBuilder().addContainerRequests(container).build();
+    var response =
+        await(
+            client
+                .request(plugin(), DevicePluginGrpcClient.Allocate)
+                .compose(request -> request.send(message))
+                .compose(
+                    r ->
+                        r.last()
+                            .otherwiseEmpty()
+                            .map(answer -> Map.entry(r, Optional.ofNullable(answer)))));
+    if (response.getValue().isEmpty()) {
+      throw new Refused(response.getKey().statusMessage());
+    }
+    return response.getValue().get();
+  }
+
+  public List<String> held(String pod, String container) {
+    synchronized (pods) {
+      return pods.getOrDefault(pod, Map.of()).getOrDefault(container, List.of());
+    }
+  }
+
+  static <T> T await(Future<T> future) throws Exception {
+    return future.toCompletionStage().toCompletableFuture().get(10, TimeUnit.SECONDS);
+  }
+}

@@ -1,0 +1,54 @@
+package dev.tranche.nodeplugin;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.concurrent.atomic.AtomicInteger;
+
+/** The simulated NVML of e2e/fakenvml, compiled into a driver root of a test. */
+public final class FakeNvml {
+  private static final AtomicInteger WRITES = new AtomicInteger();
+
+  private final Path folder;
+  private final Path root;
+
+  private FakeNvml(Path root) {
+    this.root = root;
+    this.folder = root.resolve("usr/lib64");
+  }
+
+  /** Compiles the library below this root. */
+  public static FakeNvml under(Path root) throws IOException, InterruptedException {
+    FakeNvml fake = new FakeNvml(root);
+    Path sources = Path.of("../e2e/fakenvml").toAbsolutePath().normalize();
+    Process make =
+        new ProcessBuilder("make", "-s", "-C", sources.toString(), "OUT=" + fake.folder)
+            .inheritIO()
+            .start();
+    if (make.waitFor() != 0) {
+      throw new IOException("e2e/fakenvml does not build; is gcc installed?");
+    }
+    return fake;
+  }
+
+  public Path root() {
+    return root;
+  }
+
+  public Path library() {
+    return folder.resolve("libnvidia-ml.so.1");
+  }
+
+  /** Replaces the state as a whole, by rename. */
+  public void state(String... lines) throws IOException {
+    Path fresh = folder.resolve("gpus.state." + WRITES.incrementAndGet());
+    Files.writeString(fresh, String.join("\n", lines) + "\n");
+    Files.move(fresh, folder.resolve("gpus.state"), StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  public static String gpu(int index, String more) {
+    return "gpu index=%d uuid=GPU-%d model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 %s"
+        .formatted(index, index, more);
+  }
+}

@@ -1,0 +1,343 @@
+package dev.tranche.nodeplugin;
+
+import static dev.tranche.nodeplugin.Eventually.eventually;
+import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.nodeplugin.config.ConfigSource;
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.NvmlThread;
+import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.nvml.JnaNvml;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The whole plugin between a fake kubelet, the simulated NVML and two extender replicas. */
+class NodePluginIT {
+  private static final String SERVICE = "tranche-extender-stream.tranche.svc";
+  private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES";
+
+  @TempDir Path folder;
+  private FakeNvml nvml;
+  private FakeKubelet kubelet;
+  private FakeExtender first;
+  private FakeExtender second;
+  private Vertx vertx;
+  private NodePlugin plugin;
+  private NvmlThread thread;
+  private Settings settings;
+  private Options options;
+  private Context loop;
+
+  @BeforeEach
+  void start() throws Exception {
+    nvml = FakeNvml.under(folder.resolve("driver"));
+    nvml.state(gpu(0, "sm=10"), gpu(1, "sm=20"));
+    kubelet = new FakeKubelet(Files.createDirectory(folder.resolve("dp")));
+    kubelet.start();
+    TestCertificate certificate = TestCertificate.forName(SERVICE, folder);
+    first = new FakeExtender("127.0.0.1", certificate);
+    int port = first.start(0);
+    second = new FakeExtender("127.0.0.2", certificate);
+    second.start(port);
+    Files.writeString(folder.resolve("token"), "the-token\n");
+    Files.writeString(
+        folder.resolve("config.yaml"),
+        """
+        version: v1
+        sharing:
+          timeSlicing:
+            resources:
+              - name: nvidia.com/gpu
+                replicas: 10
+        """);
+    read(port, certificate.caFile());
+    startPlugin();
+  }
+
+  private void read(int port, Path caFile) {
+    Findings findings = new Findings();
+    settings =
+        Settings.read(
+            List.of(
+                "--kubelet-socket=" + kubelet.kubeletSocket(),
+                "--pod-resources-socket=" + kubelet.podResourcesSocket(),
+                "--state-dir=" + folder.resolve("state"),
+                "--config-file=" + folder.resolve("config.yaml"),
+                "--sample-interval=100ms",
+                "--node-name=node-1",
+                "--extender-address=" + SERVICE + ":" + port,
+                "--extender-ca-file=" + caFile,
+                "--extender-token-file=" + folder.resolve("token")),
+            Map.of(),
+            findings);
+    options = Options.of(settings, findings);
+    assertThat(findings.errors()).isEmpty();
+  }
+
+  private void startPlugin() {
+    vertx = Vertx.vertx();
+    loop = vertx.getOrCreateContext();
+    plugin = new NodePlugin(vertx, options, List.of(), host -> addresses());
+    plugin.load();
+    Outcome config = new ConfigSource(settings).load("");
+    loop.runOnContext(
+        v -> {
+          plugin.configured(config);
+          plugin.start();
+        });
+    thread =
+        new NvmlThread(
+            () -> JnaNvml.open(nvml.root()),
+            XidPolicy.parse("", ""),
+            options.sampleIntervalMs(),
+            new Samples());
+    thread.start();
+  }
+
+  private static List<InetAddress> addresses() {
+    return List.of(InetAddress.ofLiteral("127.0.0.1"), InetAddress.ofLiteral("127.0.0.2"));
+  }
+
+  private final class Samples implements NvmlThread.Listener {
+    @Override
+    public boolean unavailable(NvmlException reason) {
+      throw reason;
+    }
+
+    @Override
+    public void started(String driverVersion) {}
+
+    @Override
+    public void sampled(List<GpuStatus> gpus) {
+      loop.runOnContext(v -> plugin.sampled(gpus));
+    }
+  }
+
+  private void stopPlugin() throws Exception {
+    var left = new CompletableFuture<Void>();
+    loop.runOnContext(v -> plugin.stop().onComplete(done -> left.complete(null)));
+    left.get(10, TimeUnit.SECONDS);
+    thread.close();
+    FakeKubelet.await(vertx.close());
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    stopPlugin();
+    kubelet.close();
+    first.close();
+    second.close();
+  }
+
+  private void advertised() {
+    eventually("20 replicas are advertised", () -> kubelet.healthy() == 20);
+  }
+
+  private void connected() {
+    eventually(
+        "both extenders have a report with GPUs of a registered node",
+        () -> ready(first) && ready(second));
+  }
+
+  private static boolean ready(FakeExtender extender) {
+    return extender.last().getGpusCount() == 2 && extender.last().getRegistered();
+  }
+
+  @Test
+  void plugin_registersAndAdvertisesEveryReplica() {
+    advertised();
+    assertThat(kubelet.devices()).extracting(d -> d.getID()).contains("GPU-0::0", "GPU-1::9");
+    assertThat(kubelet.devices()).noneMatch(d -> d.hasTopology());
+    assertThat(kubelet.registrations()).isEqualTo(1);
+  }
+
+  @Test
+  void allocate_ofTwoReplicas_namesTheGpuOnce() throws Exception {
+    advertised();
+    var answer = kubelet.allocate(List.of("GPU-1::3", "GPU-1::4"));
+    assertThat(answer.getContainerResponses(0).getEnvsMap())
+        .containsExactly(Map.entry(VISIBLE, "GPU-1"));
+    assertThatThrownBy(() -> kubelet.allocate(List.of("GPU-7::0")))
+        .hasMessage(
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: GPU-7::0");
+  }
+
+  @Test
+  void plainPods_fillOneGpuBeforeTheNext() throws Exception {
+    advertised();
+    for (int i = 0; i < 3; i++) {
+      kubelet.admit("plain-" + i, Map.of("main", 3));
+      assertThat(kubelet.held("plain-" + i, "main")).allMatch(id -> id.startsWith("GPU-0::"));
+    }
+    kubelet.admit("plain-3", Map.of("main", 3));
+    assertThat(kubelet.held("plain-3", "main")).allMatch(id -> id.startsWith("GPU-1::"));
+  }
+
+  @Test
+  void kubeletRestart_isFollowed() throws Exception {
+    advertised();
+    kubelet.stop();
+    kubelet.start();
+    advertised();
+    assertThat(kubelet.registrations()).isGreaterThan(1);
+    assertThat(kubelet.admit("after", Map.of("main", 1))).hasSize(1);
+  }
+
+  @Test
+  void droppedStream_bringsAnotherRegistration() {
+    advertised();
+    kubelet.dropWatch();
+    advertised();
+    assertThat(kubelet.registrations()).isEqualTo(2);
+  }
+
+  @Test
+  void load_isReportedToBothReplicas() throws Exception {
+    connected();
+    assertThat(first.authorization()).isEqualTo("Bearer the-token");
+    assertThat(first.last().getNode()).isEqualTo("node-1");
+    assertThat(first.last().getGpus(0).getReplicas()).isEqualTo(10);
+    nvml.state(gpu(0, "sm=90 used_mib=4096"), gpu(1, "sm=20"));
+    eventually("both hear of the load", () -> busy(first) && busy(second));
+    assertThat(first.last().getGpus(0).getMemoryReservedBytes()).isEqualTo(450L << 20);
+  }
+
+  private static boolean busy(FakeExtender extender) {
+    var load = extender.last().getGpus(0).getLoad();
+    return load.getSmUtilizationPercent() == 90 && load.getMemoryUsedBytes() == 4096L << 20;
+  }
+
+  @Test
+  void xid_makesOneGpuUnhealthy() throws Exception {
+    advertised();
+    connected();
+    nvml.state(gpu(0, "sm=10"), gpu(1, "sm=20"), "xid gpu=1 code=79 seq=1");
+    eventually("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
+    eventually(
+        "the extender hears of it",
+        () -> first.last().getGpus(1).getHealth() == Health.HEALTH_UNHEALTHY);
+    assertThat(first.last().getGpus(1).getHealthReason()).contains("XID 79");
+  }
+
+  @Test
+  void lostGpu_isUnhealthyUntilItReturns() throws Exception {
+    advertised();
+    nvml.state(gpu(0, "lost=1"), gpu(1, ""));
+    eventually("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
+    eventually("no load is told for it", () -> !first.last().getGpus(0).hasLoad());
+    nvml.state(gpu(0, ""), gpu(1, ""));
+    advertised();
+  }
+
+  @Test
+  void assignment_isAcknowledgedKeptAndConfirmed() throws Exception {
+    advertised();
+    connected();
+    int number =
+        first.direct(NodeDirective.newBuilder().addAssign(assign("train", "main", "GPU-1", 3)));
+    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    eventually("echoed to the other replica", () -> second.last().getAssignmentsCount() == 1);
+    kubelet.admit("train", Map.of("main", 3));
+    assertThat(kubelet.held("train", "main")).allMatch(id -> id.startsWith("GPU-1::"));
+    eventually(
+        "read back and confirmed",
+        () -> first.last().getHoldingsCount() == 1 && first.last().getAssignmentsCount() == 0);
+    assertThat(first.last().getHoldings(0).getPod()).isEqualTo("train");
+  }
+
+  @Test
+  void burst_ofEqualSizes_allGetTheirOwnGpu() throws Exception {
+    advertised();
+    connected();
+    var directive = NodeDirective.newBuilder();
+    for (int i = 0; i < 6; i++) {
+      directive.addAssign(assign("burst-" + i, "main", "GPU-" + i % 2, 3));
+    }
+    int number = first.direct(directive);
+    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    for (int i : List.of(3, 0, 5, 1, 4, 2)) {
+      kubelet.admit("burst-" + i, Map.of("main", 3));
+      String prefix = "GPU-" + i % 2 + "::";
+      assertThat(kubelet.held("burst-" + i, "main")).allMatch(id -> id.startsWith(prefix));
+    }
+  }
+
+  @Test
+  void splitShare_isRefusedNamingBothGpus() throws Exception {
+    advertised();
+    connected();
+    int number =
+        first.direct(NodeDirective.newBuilder().addAssign(assign("split", "main", "GPU-1", 2)));
+    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    kubelet.breakPodResources(true);
+    kubelet.prefer(kubelet.free(), 2);
+    assertThatThrownBy(() -> kubelet.allocate(List.of("GPU-0::0", "GPU-1::0")))
+        .hasMessageContaining("1 of GPU-0 and 1 of GPU-1")
+        .hasMessageContaining("assigned was 2 of GPU-1");
+  }
+
+  @Test
+  void pluginRestart_keepsAssignments() throws Exception {
+    advertised();
+    connected();
+    int number =
+        first.direct(NodeDirective.newBuilder().addAssign(assign("late", "main", "GPU-1", 4)));
+    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    eventually("written", () -> Files.exists(folder.resolve("state/assignments.binpb")));
+    stopPlugin();
+    assertThat(first.last().getDraining()).isTrue();
+    assertThat(second.last().getDraining()).isTrue();
+    assertThat(folder.resolve("dp/nvidia-gpu.sock")).doesNotExist();
+    startPlugin();
+    advertised();
+    kubelet.admit("late", Map.of("main", 4));
+    assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));
+  }
+
+  @Test
+  void extenderRestart_isFollowed() throws Exception {
+    connected();
+    int port = options.extender().orElseThrow().port();
+    second.stop();
+    second.reports().clear();
+    second.start(port);
+    eventually("it has reports again", () -> ready(second));
+  }
+
+  private static Assignment assign(String pod, String container, String uuid, int replicas) {
+    return Assignment.newBuilder()
+        .setPodUid("uid-" + pod)
+        .setNamespace("default")
+        .setPod(pod)
+        .setResource("nvidia.com/gpu")
+        .setExpiresInMs(60_000)
+        .addContainers(
+            ContainerAssignment.newBuilder()
+                .setContainer(container)
+                .addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas)))
+        .build();
+  }
+}

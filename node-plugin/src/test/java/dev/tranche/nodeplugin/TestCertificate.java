@@ -1,0 +1,54 @@
+package dev.tranche.nodeplugin;
+
+import io.vertx.core.net.PfxOptions;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.util.Base64;
+
+/** A self-signed certificate for a name, made by the JDK's keytool. */
+record TestCertificate(Path keyStore, Path caFile) {
+  private static final String PASSWORD = "changeit";
+
+  static TestCertificate forName(String name, Path folder) throws Exception {
+    Path store = folder.resolve(name + ".p12");
+    Process keytool =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "keytool").toString(),
+                "-genkeypair",
+                "-alias",
+                "it",
+                "-keyalg",
+                "EC",
+                "-dname",
+                "CN=" + name,
+                "-ext",
+                "san=dns:" + name,
+                "-ext",
+                "bc:c",
+                "-validity",
+                "2",
+                "-storetype",
+                "PKCS12",
+                "-keystore",
+                store.toString(),
+                "-storepass",
+                PASSWORD)
+            .inheritIO()
+            .start();
+    if (keytool.waitFor() != 0) {
+      throw new IOException("keytool failed");
+    }
+    KeyStore keys = KeyStore.getInstance(store.toFile(), PASSWORD.toCharArray());
+    byte[] der = keys.getCertificate("it").getEncoded();
+    String body = Base64.getMimeEncoder(64, new byte[] {'\n'}).encodeToString(der);
+    Path ca = folder.resolve(name + ".crt");
+    Files.writeString(ca, "-----BEGIN CERTIFICATE-----\n" + body + "\n-----END CERTIFICATE-----\n");
+    return new TestCertificate(store, ca);
+  }
+
+  PfxOptions options() {
+    return new PfxOptions().setPath(keyStore.toString()).setPassword(PASSWORD);
+  }
+}
