@@ -6,7 +6,10 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** The simulated NVML of e2e/fakenvml, compiled into a driver root of a test. */
+/**
+ * The simulated NVML of e2e/fakenvml, compiled into a driver root below target. One for the JVM:
+ * once it is loaded, the loader finds it by its name alone, so another copy would not be used.
+ */
 public final class FakeNvml {
   private static final AtomicInteger WRITES = new AtomicInteger();
 
@@ -18,9 +21,8 @@ public final class FakeNvml {
     this.folder = root.resolve("usr/lib64");
   }
 
-  /** Compiles the library below this root. */
-  public static FakeNvml under(Path root) throws IOException, InterruptedException {
-    FakeNvml fake = new FakeNvml(root);
+  public static FakeNvml compiled() throws IOException, InterruptedException {
+    FakeNvml fake = new FakeNvml(Path.of("target/driver-root").toAbsolutePath());
     Path sources = Path.of("../e2e/fakenvml").toAbsolutePath().normalize();
     Process make =
         new ProcessBuilder("make", "-s", "-C", sources.toString(), "OUT=" + fake.folder)

@@ -53,7 +53,7 @@ class NodePluginIT {
 
   @BeforeEach
   void start() throws Exception {
-    nvml = FakeNvml.under(folder.resolve("driver"));
+    nvml = FakeNvml.compiled();
     nvml.state(gpu(0, "sm=10"), gpu(1, "sm=20"));
     kubelet = new FakeKubelet(Files.createDirectory(folder.resolve("dp")));
     kubelet.start();
@@ -312,6 +312,7 @@ class NodePluginIT {
     assertThat(second.last().getDraining()).isTrue();
     assertThat(folder.resolve("dp/nvidia-gpu.sock")).doesNotExist();
     startPlugin();
+    eventually("it has registered again", () -> kubelet.registrations() == 2);
     advertised();
     kubelet.admit("late", Map.of("main", 4));
     assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));

@@ -52,6 +52,7 @@ public final class NvmlThread implements AutoCloseable {
       try (Nvml nvml = open.get()) {
         listener.started(nvml.driverVersion());
         watch(new GpuWatch(nvml, xids, System::currentTimeMillis));
+        again = false;
       } catch (NvmlException e) {
         again = listener.unavailable(e) && pause();
       } catch (InterruptedException stopped) {
