@@ -15,14 +15,17 @@ import java.util.Set;
  */
 final class DeviceStreams {
   private final Set<GrpcServerResponse<Empty, ListAndWatchResponse>> open = new LinkedHashSet<>();
+  private final Runnable firstOpened;
   private final Runnable lastClosed;
   private ListAndWatchResponse latest;
 
   /**
+   * @param firstOpened run when one is open again
    * @param lastClosed run when none is left open
    */
-  DeviceStreams(ListAndWatchResponse first, Runnable lastClosed) {
+  DeviceStreams(ListAndWatchResponse first, Runnable firstOpened, Runnable lastClosed) {
     this.latest = first;
+    this.firstOpened = firstOpened;
     this.lastClosed = lastClosed;
   }
 
@@ -35,8 +38,12 @@ final class DeviceStreams {
     request.connection().closeHandler(v -> closed(response));
     request.handler(
         empty -> {
+          boolean first = open.isEmpty();
           open.add(response);
           write(response);
+          if (first) {
+            firstOpened.run();
+          }
         });
   }
 

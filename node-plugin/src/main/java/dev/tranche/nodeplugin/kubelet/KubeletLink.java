@@ -63,7 +63,7 @@ final class KubeletLink {
     this.resource = replicas.resource();
     this.socket = kubeletSocket.resolveSibling(socketName(resource));
     this.server = server;
-    this.streams = new DeviceStreams(DeviceList.of(replicas), this::streamClosed);
+    this.streams = new DeviceStreams(DeviceList.of(replicas), changed, this::streamClosed);
     this.registration = new Registration(vertx, kubeletSocket);
     this.metrics = metrics;
     this.changed = changed;

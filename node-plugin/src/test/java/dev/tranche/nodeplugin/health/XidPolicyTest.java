@@ -1,0 +1,45 @@
+package dev.tranche.nodeplugin.health;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class XidPolicyTest {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "''|''|79|true",
+        "''|''|31|false",
+        "79|''|79|false",
+        "79,48|''|48|false",
+        "all|''|79|false",
+        "xids|''|79|false",
+        "all|79|79|true",
+        "all|79|48|false",
+        "''|31|31|true",
+        "all|all|13|true",
+      })
+  void xid_makesUnhealthy(String disabled, String enabled, long xid, boolean unhealthy) {
+    assertThat(XidPolicy.parse(disabled, enabled).unhealthy(xid)).isEqualTo(unhealthy);
+  }
+
+  @Test
+  void anythingElse_isAnError() {
+    assertThatThrownBy(() -> XidPolicy.parse("some", ""))
+        .hasMessageContaining("DP_DISABLE_HEALTHCHECKS");
+  }
+
+  @Test
+  void lostGpu_recoversByAnAnswer_faultyOneDoesNot() {
+    Health lost = Health.good().gone("it is gone");
+    assertThat(lost.healthy()).isFalse();
+    assertThat(lost.answered().healthy()).isTrue();
+    Health faulty = lost.xid(79);
+    assertThat(faulty.answered().healthy()).isFalse();
+    assertThat(faulty.gone("gone").reason()).contains("XID 79");
+  }
+}

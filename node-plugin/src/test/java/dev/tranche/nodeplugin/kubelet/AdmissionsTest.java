@@ -1,0 +1,197 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.podresources.ContainerDevices;
+import dev.tranche.api.podresources.ContainerResources;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.api.podresources.PodResources;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** The kubelet's two questions and whose they are. */
+class AdmissionsTest {
+  private static final String RESOURCE = "nvidia.com/gpu";
+  private static final List<String> ALL =
+      IntStream.range(0, 30).mapToObj(i -> "G" + i / 10 + "::" + i % 10).toList();
+
+  private final Assignments assignments = new Assignments();
+  private final Admissions admissions = new Admissions(assignments, RESOURCE);
+  private final ListPodResourcesResponse.Builder list = ListPodResourcesResponse.newBuilder();
+  private long nowMs;
+
+  private void assign(String pod, ContainerAssignment... containers) {
+    assignments.receive(
+        Assignment.newBuilder()
+            .setPodUid("uid-" + pod)
+            .setNamespace("ns")
+            .setPod(pod)
+            .setResource(RESOURCE)
+            .setExpiresInMs(1_000_000)
+            .addAllContainers(List.of(containers))
+            .build(),
+        nowMs);
+  }
+
+  private static ContainerAssignment container(String name, String uuid, int replicas) {
+    return ContainerAssignment.newBuilder()
+        .setContainer(name)
+        .addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas))
+        .build();
+  }
+
+  private void lists(String pod, String... containers) {
+    PodResources.Builder listed = PodResources.newBuilder().setNamespace("ns").setName(pod);
+    for (String container : containers) {
+      listed.addContainers(ContainerResources.newBuilder().setName(container));
+    }
+    list.addPodResources(listed);
+  }
+
+  private void holds(String pod, String container, List<String> ids) {
+    for (PodResources.Builder listed : list.getPodResourcesBuilderList()) {
+      for (ContainerResources.Builder c : listed.getContainersBuilderList()) {
+        if (listed.getName().equals(pod) && c.getName().equals(container)) {
+          c.addDevices(
+              ContainerDevices.newBuilder().setResourceName(RESOURCE).addAllDeviceIds(ids));
+        }
+      }
+    }
+  }
+
+  private Admissions.Preferred ask(int size) {
+    return ask(size, Optional.of(new PodList(list.build())));
+  }
+
+  private Admissions.Preferred ask(int size, Optional<PodList> answer) {
+    var request =
+        ContainerPreferredAllocationRequest.newBuilder()
+            .addAllAvailableDeviceIDs(ALL)
+            .setAllocationSize(size)
+            .build();
+    return admissions.prefer(request, answer, nowMs);
+  }
+
+  private static void assertOn(String uuid, Admissions.Preferred preferred) {
+    assertThat(preferred.answer().ids()).allMatch(id -> id.startsWith(uuid + "::"));
+  }
+
+  @Test
+  void podThatIsListedAndHoldsNothing_isTheOne() {
+    assign("first", container("main", "G0", 3));
+    assign("second", container("main", "G1", 3));
+    lists("second", "main");
+    assertOn("G1", ask(3));
+  }
+
+  @Test
+  void podThatHoldsItsShare_isNotAskedFor() {
+    assign("done", container("main", "G0", 3));
+    assign("next", container("main", "G2", 3));
+    lists("done", "main");
+    holds("done", "main", List.of("G0::0", "G0::1", "G0::2"));
+    lists("next", "main");
+    assertOn("G2", ask(3));
+  }
+
+  @Test
+  void containers_areAnsweredInTheirOrder() {
+    assign("pod", container("sidecar", "G0", 2), container("main", "G1", 2));
+    lists("pod", "sidecar", "main");
+    assertOn("G0", ask(2));
+    admissions.granted(2, nowMs);
+    assertOn("G1", ask(2));
+  }
+
+  @Test
+  void lingeringPod_yieldsToTheOneThatCameLast() {
+    assign("rejected", container("main", "G0", 3));
+    lists("rejected", "main");
+    assignments.listed(new PodList(list.build()));
+    assign("fresh", container("main", "G1", 3));
+    lists("fresh", "main");
+    assertOn("G1", ask(3));
+  }
+
+  @Test
+  void refusedPod_isNotAskedForAgain() {
+    assign("refused", container("main", "G0", 3));
+    assign("other", container("main", "G1", 3));
+    lists("refused", "main");
+    ask(3);
+    admissions.refused(3, nowMs);
+    lists("other", "main");
+    assertOn("G1", ask(3));
+  }
+
+  @Test
+  void initContainer_goesToTheGpuOfItsPod() {
+    assign("pod", container("main", "G2", 4));
+    lists("pod", "main");
+    Admissions.Preferred preferred = ask(6);
+    assertOn("G2", preferred);
+    assertThat(preferred.answer().outcome()).isEqualTo(PreferredAllocation.Outcome.ASSIGNED);
+    admissions.granted(6, nowMs);
+    assertOn("G2", ask(4));
+  }
+
+  @Test
+  void podWithoutAssignment_leavesPromisedReplicasAlone() {
+    assign("waiting", container("main", "G0", 9));
+    lists("stranger", "main");
+    Admissions.Preferred preferred = ask(5);
+    assertThat(preferred.found()).isEmpty();
+    assertThat(preferred.answer().ids()).noneMatch(id -> id.startsWith("G0::"));
+  }
+
+  @Test
+  void withoutList_theOldestOfThatSizeIsMeant() {
+    assign("small", container("main", "G0", 1));
+    assign("old", container("main", "G1", 3));
+    assign("young", container("main", "G2", 3));
+    Admissions.Preferred preferred = ask(3, Optional.empty());
+    assertOn("G1", preferred);
+    assertThat(preferred.found().orElseThrow().how()).isEqualTo(AdmittingPod.How.SIZE_AND_AGE);
+  }
+
+  @Test
+  void allocate_longAfterTheQuestion_isNobodys() {
+    assign("pod", container("main", "G0", 2));
+    lists("pod", "main");
+    ask(2);
+    assertThat(admissions.assigned(2, nowMs)).hasSize(1);
+    assertThat(admissions.assigned(2, nowMs + Admissions.TOGETHER_MS + 1)).isEmpty();
+  }
+
+  @Test
+  void assignments_areConfirmedOnceEveryContainerHolds() {
+    assign("pod", container("a", "G0", 1), container("b", "G0", 1));
+    lists("pod", "a", "b");
+    holds("pod", "a", List.of("G0::0"));
+    assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
+    holds("pod", "b", List.of("G0::1"));
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
+    assertThat(assignments.size()).isZero();
+  }
+
+  @Test
+  void assignment_expires() {
+    assign("pod", container("main", "G0", 1));
+    assertThat(assignments.expire(999_999)).isFalse();
+    assertThat(assignments.remaining(400_000).getFirst().getExpiresInMs()).isEqualTo(600_000);
+    assertThat(assignments.expire(1_000_000)).isTrue();
+  }
+
+  @Test
+  void assignmentWithoutExpiry_isRefused() {
+    var receipt =
+        assignments.receive(Assignment.newBuilder().setPodUid("u").setPod("p").build(), 0);
+    assertThat(receipt).isInstanceOf(Assignments.Receipt.Refused.class);
+  }
+}

@@ -1,0 +1,117 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.kubelet.DeviceSpec;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.Sharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class AllocationTest {
+  private static final Sharing TEN = new Sharing(10, false, false);
+
+  private static GpuStatus gpu(int index) {
+    GpuInfo info = new GpuInfo(index, "GPU-" + index, "Tesla T4", index + 4, "", 0, 0, 1);
+    return new GpuStatus(info, Health.good(), null);
+  }
+
+  private static Replicas replicas(Sharing sharing, boolean specs, boolean byIndex) {
+    Config config = new Config(true, specs, byIndex, "/run/nvidia", "/driver-root", sharing);
+    return new Replicas(config, List.of(gpu(0), gpu(1)));
+  }
+
+  private static Allocation.Verdict decide(
+      Sharing sharing, List<String> ids, GpuShare... assigned) {
+    return new Allocation(replicas(sharing, false, false), List.of())
+        .decide(ids, List.of(assigned));
+  }
+
+  private static GpuShare share(String uuid, int replicas) {
+    return GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas).build();
+  }
+
+  private static String refusal(Allocation.Verdict verdict) {
+    return switch (verdict) {
+      case Allocation.Verdict.Refused refused -> refused.message();
+      case Allocation.Verdict.Granted granted -> "granted " + granted.response();
+    };
+  }
+
+  private static Map<String, String> envs(Allocation.Verdict verdict) {
+    return switch (verdict) {
+      case Allocation.Verdict.Refused refused -> Map.of("refused", refused.message());
+      case Allocation.Verdict.Granted granted -> granted.response().getEnvsMap();
+    };
+  }
+
+  @Test
+  void replicasOfTwoGpus_nameEachOnceInNvmlsOrder() {
+    assertThat(envs(decide(TEN, List.of("GPU-1::0", "GPU-0::3", "GPU-1::7"))))
+        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0,GPU-1");
+  }
+
+  @Test
+  void indexes_areToldWhereAskedFor() {
+    var verdict =
+        new Allocation(replicas(TEN, false, true), List.of())
+            .decide(List.of("GPU-1::0"), List.of());
+    assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
+  }
+
+  @Test
+  void deviceSpecs_liveUnderTheDevRoot() {
+    var allocation = new Allocation(replicas(TEN, true, false), List.of("/dev/nvidiactl"));
+    var verdict = allocation.decide(List.of("GPU-1::0"), List.of());
+    assertThat(verdict)
+        .isInstanceOfSatisfying(
+            Allocation.Verdict.Granted.class,
+            granted ->
+                assertThat(granted.response().getDevicesList())
+                    .extracting(DeviceSpec::getHostPath)
+                    .containsExactly("/run/nvidia/dev/nvidiactl", "/run/nvidia/dev/nvidia5"));
+  }
+
+  @Test
+  void unknownIds_areRefusedInNvidiasWords() {
+    for (String id : List.of("GPU-9::0", "GPU-0::10", "GPU-0", "GPU-0::x")) {
+      assertThat(refusal(decide(TEN, List.of(id))))
+          .isEqualTo(
+              "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: "
+                  + id);
+    }
+  }
+
+  @Test
+  void unsharedGpus_haveBareIds() {
+    assertThat(envs(decide(Sharing.NONE, List.of("GPU-0"))))
+        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
+  }
+
+  @Test
+  void moreThanOne_isRefusedWhereConfiguredSo() {
+    Sharing strict = new Sharing(10, true, true);
+    assertThat(refusal(decide(strict, List.of("GPU-0::0", "GPU-0::1"))))
+        .isEqualTo(
+            "invalid allocation request for \"nvidia.com/gpu.shared\": invalid request: maximum request"
+                + " size for shared resources is 1; found 2");
+  }
+
+  @Test
+  void splitShare_isRefused() {
+    var verdict = decide(TEN, List.of("GPU-0::0", "GPU-1::0"), share("GPU-1", 2));
+    assertThat(refusal(verdict)).contains("1 of GPU-0 and 1 of GPU-1");
+  }
+
+  @Test
+  void wholeShareOnAnotherGpu_isTheKubeletsRight() {
+    assertThat(envs(decide(TEN, List.of("GPU-0::0", "GPU-0::1"), share("GPU-1", 2))))
+        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
+  }
+}

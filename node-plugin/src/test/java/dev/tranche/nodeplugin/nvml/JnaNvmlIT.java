@@ -1,0 +1,105 @@
+package dev.tranche.nodeplugin.nvml;
+
+import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.nodeplugin.FakeNvml;
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.lang.reflect.Modifier;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The binding against the simulated library. */
+class JnaNvmlIT {
+  private FakeNvml fake;
+
+  @BeforeEach
+  void compile() throws Exception {
+    fake = FakeNvml.compiled();
+  }
+
+  @Test
+  void boundFunctions_areThoseOfTheSimulatedLibrary() throws Exception {
+    List<String> bound =
+        Stream.of(NvmlFunctions.class, NvmlNewerFunctions.class)
+            .flatMap(c -> Arrays.stream(c.getDeclaredMethods()))
+            .filter(m -> Modifier.isNative(m.getModifiers()))
+            .map(Method::getName)
+            .toList();
+    assertThat(exported()).containsExactlyInAnyOrderElementsOf(bound);
+  }
+
+  private List<String> exported() throws IOException {
+    Process nm =
+        new ProcessBuilder("nm", "-D", "--defined-only", fake.library().toString()).start();
+    String out = new String(nm.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    return out.lines().map(l -> l.substring(l.lastIndexOf(' ') + 1)).toList();
+  }
+
+  @Test
+  void info_andReading_areTheStateFiles() throws Exception {
+    fake.state(
+        gpu(0, "sm=37 used_mib=1024 minor=3 pci=00000000:3B:00.0"),
+        "process gpu=0 pid=7 used_mib=512",
+        "process gpu=0 pid=8 used_mib=512");
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.count()).isEqualTo(1);
+      GpuInfo info = nvml.info(0);
+      assertThat(info.uuid()).isEqualTo("GPU-0");
+      assertThat(info.model()).isEqualTo("Tesla T4");
+      assertThat(info.minor()).isEqualTo(3);
+      assertThat(info.pciBusId()).isEqualTo("00000000:3B:00.0");
+      assertThat(info.memoryTotalBytes()).isEqualTo(15360L << 20);
+      assertThat(info.memoryReservedBytes()).isEqualTo(450L << 20);
+      assertThat(nvml.read(0)).isEqualTo(new GpuReading(1024L << 20, 37, 2));
+    }
+  }
+
+  @Test
+  void xid_isToldOnce() throws Exception {
+    fake.state(gpu(0, ""), "xid gpu=0 code=79 seq=1");
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.watch(0)).isTrue();
+      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 79));
+      assertThat(nvml.awaitEvent(0)).isEqualTo(Optional.empty());
+    }
+  }
+
+  @Test
+  void lostGpu_isSaidToBeLost() throws Exception {
+    fake.state(gpu(0, "lost=1"));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThatThrownBy(() -> nvml.read(0))
+          .isInstanceOfSatisfying(NvmlException.class, e -> assertThat(e.lost()).isTrue())
+          .hasMessageContaining("GPU is lost");
+    }
+  }
+
+  @Test
+  void brokenState_isAMissingDriver() throws Exception {
+    fake.state("gpu nonsense");
+    assertThatThrownBy(() -> JnaNvml.open(fake.root()))
+        .isInstanceOf(NvmlException.class)
+        .hasMessageContaining("Driver Not Loaded")
+        .hasMessageContaining("nvidia-smi");
+  }
+
+  @Test
+  void numaNode_isTheKernels(@TempDir Path sys) throws IOException {
+    Path device = sys.resolve("bus/pci/devices/0000:3b:00.0");
+    Files.createDirectories(device);
+    Files.writeString(device.resolve("numa_node"), "1\n");
+    assertThat(new NumaNodes(sys).of("00000000:3B:00.0")).isEqualTo(1);
+    assertThat(new NumaNodes(sys).of("00000000:AF:00.0")).isEqualTo(-1);
+  }
+}
