@@ -188,6 +188,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     for (Assignment assignment : directive.getAssignList()) {
       if (assignments.receive(assignment, nowMs) instanceof Assignments.Receipt.Refused refused) {
         LOG.warn("{}", refused.reason());
+        metrics.count("tranche.node.assignments.refused", "Assignments that were not taken.");
       }
     }
     if (directive.getAssignCount() + directive.getRetractPodUidsCount() > 0) {

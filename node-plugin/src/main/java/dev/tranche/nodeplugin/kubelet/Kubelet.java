@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,7 @@ public final class Kubelet {
   private final ReadBack readBack;
   private @Nullable KubeletLink link;
   private String resource = "";
+  private List<Object> published = List.of();
 
   /** Called on the event loop. */
   public interface Listener {
@@ -55,8 +57,26 @@ public final class Kubelet {
         () -> readBack.ageSeconds(System.nanoTime() / 1_000_000));
   }
 
-  /** Advertises these replicas from now on; the first call starts everything. */
+  /**
+   * Advertises these replicas from now on; the first call starts everything. Cheap when nothing
+   * that the kubelet sees has changed, as after most samples.
+   */
   public void publish(Replicas replicas) {
+    List<Object> seen = seenByKubelet(replicas);
+    if (!seen.equals(published)) {
+      published = seen;
+      publishNews(replicas);
+    }
+  }
+
+  private static List<Object> seenByKubelet(Replicas replicas) {
+    List<Object> seen = new ArrayList<>();
+    seen.add(replicas.config());
+    replicas.gpus().forEach(gpu -> seen.addAll(List.of(gpu.info(), gpu.health().healthy())));
+    return seen;
+  }
+
+  private void publishNews(Replicas replicas) {
     if (link != null && resource.equals(replicas.resource())) {
       link.publish(replicas);
       return;
@@ -96,6 +116,7 @@ public final class Kubelet {
   }
 
   public Future<Void> stop() {
+    readBack.stop();
     return link == null ? Future.succeededFuture() : link.stop();
   }
 }

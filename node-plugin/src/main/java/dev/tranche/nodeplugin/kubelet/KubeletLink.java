@@ -48,6 +48,7 @@ final class KubeletLink {
   private long registeredAtMs;
   private long notBeforeMs;
   private int attempts;
+  private long checks;
   private boolean busy;
   private boolean stopped;
 
@@ -75,7 +76,7 @@ final class KubeletLink {
   }
 
   void start() {
-    vertx.setPeriodic(CHECK_MS, id -> check());
+    checks = vertx.setPeriodic(CHECK_MS, id -> check());
     check();
   }
 
@@ -212,6 +213,7 @@ final class KubeletLink {
   /** Ends the streams and takes the socket away. */
   Future<Void> stop() {
     stopped = true;
+    vertx.cancelTimer(checks);
     streams.end();
     Future<Void> closed = listening == null ? Future.succeededFuture() : listening.close();
     return closed

@@ -27,6 +27,7 @@ final class ReadBack {
   private long quietFromMs;
   private long readAtMs = -1;
   private boolean soon;
+  private boolean stopped;
   private boolean failing;
 
   ReadBack(Vertx vertx, PodResourcesClient client, Consumer<PodList> reader) {
@@ -61,6 +62,10 @@ final class ReadBack {
     return readAtMs < 0 ? Double.NaN : (nowMs - readAtMs) / 1000.0;
   }
 
+  void stop() {
+    stopped = true;
+  }
+
   private void again(int inMs) {
     if (!soon) {
       soon = true;
@@ -70,6 +75,9 @@ final class ReadBack {
 
   private void read() {
     soon = false;
+    if (stopped) {
+      return;
+    }
     long nowMs = System.nanoTime() / 1_000_000;
     if (nowMs < quietFromMs || !inFlight.isComplete()) {
       again(RETRY_MS);

@@ -32,6 +32,8 @@ final class ReportStream {
   private static final Logger LOG = LoggerFactory.getLogger(ReportStream.class);
   private static final int CONNECT_LIMIT_MS = 5_000;
   private static final int PONG_LIMIT_MS = 10_000;
+  // A stream that lived that long was accepted; its end is no sign that the next will be refused.
+  private static final int SETTLED_MS = 10_000;
   private static final int BACKOFF_MIN_MS = 250;
   private static final int BACKOFF_MAX_MS = 15_000;
   private static final long DIRECTIVE_MAX_BYTES = 4 << 20;
@@ -50,6 +52,7 @@ final class ReportStream {
   private boolean stale;
   private boolean stopped;
   private int attempts;
+  private long openedAtMs;
   // Tells the ends of one connection from those of the next.
   private int generation;
 
@@ -114,7 +117,9 @@ final class ReportStream {
       opened.cancel();
       return;
     }
+    LOG.info("connected to extender {}", replica);
     request = opened;
+    openedAtMs = now();
     sequence = 0;
     applied = 0;
     writing = false;
@@ -139,10 +144,6 @@ final class ReportStream {
   }
 
   private void directed(NodeDirective directive) {
-    if (attempts > 0) {
-      LOG.info("connected to extender {}", replica);
-    }
-    attempts = 0;
     exchange.apply(directive);
     applied = Math.max(applied, directive.getSequence());
     send();
@@ -205,6 +206,9 @@ final class ReportStream {
       return;
     }
     generation++;
+    if (request != null && now() - openedAtMs > SETTLED_MS) {
+      attempts = 0;
+    }
     request = null;
     if (client != null) {
       client.close();
@@ -219,6 +223,7 @@ final class ReportStream {
     long ceilingMs = Math.min(BACKOFF_MAX_MS, (long) BACKOFF_MIN_MS << Math.min(attempts, 10));
     long waitMs = ceilingMs / 2 + ThreadLocalRandom.current().nextLong(ceilingMs / 2 + 1);
     attempts++;
+    metrics.count("tranche.node.stream.ends", "Streams to extenders that ended or never opened.");
     LOG.warn("the stream to extender {} ended, next try in {} ms: {}", replica, waitMs, reason);
     vertx.setTimer(
         waitMs,
@@ -227,6 +232,10 @@ final class ReportStream {
             connect();
           }
         });
+  }
+
+  private static long now() {
+    return System.nanoTime() / 1_000_000;
   }
 
   void stop() {

@@ -104,12 +104,14 @@ public final class ReportStreams {
         metrics.forget(CONNECTED, "replica", label(known));
       }
     }
-    addresses.stream()
-        .filter(a -> !streams.containsKey(a) && streams.size() < STREAMS_MAX)
-        .forEach(this::add);
+    addresses.stream().filter(a -> !streams.containsKey(a)).forEach(this::add);
   }
 
   private void add(InetSocketAddress replica) {
+    if (streams.size() >= STREAMS_MAX) {
+      complain("more than " + STREAMS_MAX + " extenders: " + replica + " gets no reports");
+      return;
+    }
     ReportStream stream = new ReportStream(vertx, options, replica, exchange, metrics);
     streams.put(replica, stream);
     metrics.gauge(
