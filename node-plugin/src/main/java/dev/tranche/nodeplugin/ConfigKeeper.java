@@ -22,7 +22,7 @@ final class ConfigKeeper {
 
   private final Vertx vertx;
   private final ConfigSource source;
-  private final Path labelFile;
+  private final Path stateDir;
   private final Consumer<Outcome> changed;
   private String label = "";
   private @Nullable Outcome last;
@@ -30,7 +30,7 @@ final class ConfigKeeper {
   ConfigKeeper(Vertx vertx, ConfigSource source, Path stateDir, Consumer<Outcome> changed) {
     this.vertx = vertx;
     this.source = source;
-    this.labelFile = stateDir.resolve(LABEL_FILE);
+    this.stateDir = stateDir;
     this.changed = changed;
   }
 
@@ -43,11 +43,17 @@ final class ConfigKeeper {
 
   private String readLabel() {
     try {
-      return source.named() && Files.exists(labelFile) ? Files.readString(labelFile).strip() : "";
+      return source.named() && Files.exists(labelFile())
+          ? Files.readString(labelFile()).strip()
+          : "";
     } catch (IOException e) {
       LOG.warn("the last config's name is lost, the extender will tell it: {}", e.toString());
       return "";
     }
+  }
+
+  private Path labelFile() {
+    return stateDir.resolve(LABEL_FILE);
   }
 
   void follow() {
@@ -59,10 +65,15 @@ final class ConfigKeeper {
     if (source.named() && !now.equals(label)) {
       label = now;
       vertx
-          .executeBlocking(() -> Files.writeString(labelFile, now), true)
+          .executeBlocking(() -> keep(now), true)
           .onFailure(e -> LOG.warn("the config's name is not kept: {}", e.toString()));
       check();
     }
+  }
+
+  private Path keep(String name) throws IOException {
+    Files.createDirectories(stateDir);
+    return Files.writeString(labelFile(), name);
   }
 
   private void check() {

@@ -22,9 +22,11 @@ import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
+import java.io.IOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -63,18 +65,25 @@ class NodePluginIT {
     second = new FakeExtender("127.0.0.2", certificate);
     second.start(port);
     Files.writeString(folder.resolve("token"), "the-token\n");
+    Files.createDirectory(folder.resolve("config"));
+    config("ten", 10);
+    config("twenty", 20);
+    read(port, certificate.caFile());
+    startPlugin();
+  }
+
+  private void config(String name, int replicas) throws IOException {
     Files.writeString(
-        folder.resolve("config.yaml"),
+        folder.resolve("config").resolve(name),
         """
         version: v1
         sharing:
           timeSlicing:
             resources:
               - name: nvidia.com/gpu
-                replicas: 10
-        """);
-    read(port, certificate.caFile());
-    startPlugin();
+                replicas: %d
+        """
+            .formatted(replicas));
   }
 
   private void read(int port, Path caFile) {
@@ -85,7 +94,8 @@ class NodePluginIT {
                 "--kubelet-socket=" + kubelet.kubeletSocket(),
                 "--pod-resources-socket=" + kubelet.podResourcesSocket(),
                 "--state-dir=" + folder.resolve("state"),
-                "--config-file=" + folder.resolve("config.yaml"),
+                "--config-dir=" + folder.resolve("config"),
+                "--default-config=ten",
                 "--sample-interval=100ms",
                 "--node-name=node-1",
                 "--extender-address=" + SERVICE + ":" + port,
@@ -102,9 +112,12 @@ class NodePluginIT {
     loop = vertx.getOrCreateContext();
     plugin = new NodePlugin(vertx, options, List.of(), host -> addresses());
     plugin.load();
-    Outcome config = new ConfigSource(settings).load("");
+    ConfigKeeper configs =
+        new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);
+    Outcome config = configs.load();
     loop.runOnContext(
         v -> {
+          plugin.onLabel(configs::label);
           plugin.configured(config);
           plugin.start();
         });
@@ -316,6 +329,54 @@ class NodePluginIT {
     advertised();
     kubelet.admit("late", Map.of("main", 4));
     assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));
+  }
+
+  @Test
+  void label_selectsTheConfig_andAWrongOneChangesNothing() throws Exception {
+    advertised();
+    connected();
+    first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
+    eventually("replicas of the other config", () -> kubelet.healthy() == 40);
+    eventually("reported", () -> first.last().getConfig().getName().equals("twenty"));
+    first.direct(NodeDirective.newBuilder().setConfigName("none-such"));
+    eventually("told what is wrong", () -> !first.last().getConfig().getError().isEmpty());
+    assertThat(first.last().getConfig().getError()).contains("none-such").contains("ten, twenty");
+    assertThat(first.last().getConfig().getName()).isEqualTo("twenty");
+    assertThat(kubelet.healthy()).isEqualTo(40);
+    first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
+    eventually("cured", () -> first.last().getConfig().getError().isEmpty());
+    stopPlugin();
+    startPlugin();
+    eventually("its name was kept over the restart", () -> kubelet.healthy() == 40);
+  }
+
+  @Test
+  void extenderWithAnotherName_getsNothing() throws Exception {
+    connected();
+    TestCertificate other = TestCertificate.forName("somebody-else", folder);
+    int port = options.extender().orElseThrow().port();
+    second.close();
+    // Trusted, and still not who it ought to be.
+    Files.write(
+        folder.resolve(SERVICE + ".crt"),
+        Files.readAllBytes(other.caFile()),
+        StandardOpenOption.APPEND);
+    second = new FakeExtender("127.0.0.2", other);
+    second.start(port);
+    double before = ends();
+    eventually("it was tried", () -> ends() > before + 1);
+    assertThat(second.reports()).isEmpty();
+    assertThat(second.authorization()).isEmpty();
+  }
+
+  private double ends() {
+    return plugin
+        .metrics()
+        .scrape()
+        .lines()
+        .filter(line -> line.startsWith("tranche_node_stream_ends_total"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .sum();
   }
 
   @Test

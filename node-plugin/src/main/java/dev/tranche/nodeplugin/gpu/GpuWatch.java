@@ -28,6 +28,7 @@ public final class GpuWatch {
   private final LongSupplier clockMs;
   private final List<GpuStatus> gpus = new ArrayList<>();
   private boolean watched;
+  private boolean complained;
 
   /**
    * Finds the GPUs.
@@ -110,12 +111,15 @@ public final class GpuWatch {
     }
     try {
       Optional<GpuEvent> event = nvml.awaitEvent(timeoutMs);
+      complained = false;
       return event.isPresent() && apply(event.get());
     } catch (NvmlException e) {
-      // Without events we still see lost GPUs by sampling; a broken wait must not become a busy
-      // loop.
-      LOG.warn("GPU errors are no longer watched: {}", e.getMessage());
-      watched = false;
+      // Lost GPUs are still seen by sampling; a wait that fails must not become a busy loop.
+      if (!complained) {
+        LOG.warn("GPU errors cannot be waited for: {}", e.getMessage());
+        complained = true;
+      }
+      Thread.sleep(timeoutMs);
       return false;
     }
   }

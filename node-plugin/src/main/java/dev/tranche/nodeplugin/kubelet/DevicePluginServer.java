@@ -81,7 +81,7 @@ final class DevicePluginServer extends DevicePluginService {
       PreferredAllocationRequest request) {
     long startNs = System.nanoTime();
     readBack.asked(startNs / 1_000_000);
-    return Future.all(podResources.listNow(LIST_LIMIT_MS), readBack.idle())
+    return Future.all(podResources.listNow(LIST_LIMIT_MS), readBack.idle(LIST_LIMIT_MS))
         .map(both -> Optional.of(both.<PodList>resultAt(0)))
         .otherwise(Optional.empty())
         .map(list -> prefer(request, list))

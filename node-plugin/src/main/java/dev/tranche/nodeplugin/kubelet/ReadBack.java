@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -52,9 +53,11 @@ final class ReadBack {
     again(AFTER_ALLOCATE_MS);
   }
 
-  /** Completes when no List of ours is under way. */
-  Future<Void> idle() {
-    return inFlight.isComplete() ? Future.succeededFuture() : inFlight.otherwiseEmpty().mapEmpty();
+  /** Completes when no List of ours is under way, and in any case after that time. */
+  Future<Void> idle(int limitMs) {
+    return inFlight.isComplete()
+        ? Future.succeededFuture()
+        : inFlight.timeout(limitMs, TimeUnit.MILLISECONDS).<Void>mapEmpty().otherwiseEmpty();
   }
 
   /** Seconds since the last success; NaN before the first. */

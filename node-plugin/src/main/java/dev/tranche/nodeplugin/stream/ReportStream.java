@@ -84,7 +84,7 @@ final class ReportStream {
         .compose(this::open)
         .timeout(CONNECT_LIMIT_MS, TimeUnit.MILLISECONDS)
         .onSuccess(opened -> opened(mine, opened))
-        .onFailure(failure -> ended(mine, failure.toString()));
+        .onFailure(failure -> ended(mine, words(failure)));
   }
 
   private Future<GrpcClientRequest<NodeReport, NodeDirective>> open(Credentials credentials) {
@@ -123,17 +123,17 @@ final class ReportStream {
     sequence = 0;
     applied = 0;
     writing = false;
-    opened.exceptionHandler(failure -> ended(mine, failure.toString()));
+    opened.exceptionHandler(failure -> ended(mine, words(failure)));
     opened
         .response()
         .onSuccess(response -> answered(mine, response))
-        .onFailure(failure -> ended(mine, failure.toString()));
+        .onFailure(failure -> ended(mine, words(failure)));
     send();
   }
 
   private void answered(int mine, GrpcClientResponse<NodeReport, NodeDirective> response) {
     response.handler(this::directed);
-    response.exceptionHandler(failure -> ended(mine, failure.toString()));
+    response.exceptionHandler(failure -> ended(mine, words(failure)));
     response.endHandler(
         v ->
             ended(
@@ -232,6 +232,12 @@ final class ReportStream {
             connect();
           }
         });
+  }
+
+  // TLS says what is wrong only in the cause.
+  private static String words(Throwable failure) {
+    Throwable cause = failure.getCause();
+    return cause == null ? failure.toString() : failure + ": " + cause.getMessage();
   }
 
   private static long now() {
