@@ -21,6 +21,7 @@ import dev.tranche.extender.verb.Loop;
 import dev.tranche.extender.verb.Prioritize;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;
+import io.micrometer.core.instrument.config.MeterFilter;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -112,6 +113,11 @@ public final class Extender implements AutoCloseable {
 
   private void observe() {
     new JvmMemoryMetrics().bindTo(registry);
+    // Two of Micrometer's names break Prometheus's rules; the others tell the same.
+    registry
+        .config()
+        .meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"))
+        .meterFilter(MeterFilter.denyNameStartsWith("system.cpu.count"));
     new ProcessorMetrics().bindTo(registry);
     registry.getPrometheusRegistry().register(gpus);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);

@@ -107,7 +107,7 @@ class BurstE2E extends Scenario {
     assertThat(phases()).doesNotContainKey("Failed");
     for (Pod pod : pods()) {
       assertThat(heldGpus(pod))
-          .as("%s on %s", pod.getMetadata().getName(), nodeOf(pod))
+          .as("%s on %s\n%s", pod.getMetadata().getName(), nodeOf(pod), preferences())
           .isEqualTo(assigned(pod));
     }
     for (String node : tranche().nodes()) {
@@ -118,6 +118,14 @@ class BurstE2E extends Scenario {
         20,
         () -> ledgerEqualsKubelets(),
         () -> tranche().ask("/inspect", "text/plain").toString());
+  }
+
+  /** By what the plugins have found out whose allocation it was. */
+  private static String preferences() {
+    return tranche().parts("node-plugin").stream()
+        .flatMap(pod -> tranche().metrics(pod).lines())
+        .filter(line -> line.matches("tranche_node_(preferred|lists).*"))
+        .collect(Collectors.joining("\n"));
   }
 
   private static void nothingIsGivenTwice(String node) {

@@ -81,7 +81,7 @@ class FractionE2E extends Scenario {
     }
     allRunning(all);
     create(PodSpecs.fraction("next", "1"));
-    assertThat(pendingMessage("next")).contains("GPU");
+    assertThat(pendingMessage("next")).contains("Insufficient nvidia.com/gpu");
     delete("whole-0");
     Await.until("the freed GPU to be taken", 10, () -> get("next").getSpec().getNodeName() != null);
     running("next");

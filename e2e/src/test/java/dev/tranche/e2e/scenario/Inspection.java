@@ -28,13 +28,13 @@ record Inspection(List<JsonNode> replicas) {
     }
   }
 
-  /** Whether all replicas know this load of every GPU of a node. */
+  /** Whether all replicas know about this load of every GPU of a node; SM load is averaged. */
   boolean allMatch(String node, int smPercent, int usedMib) {
     return replicas.stream()
         .flatMap(replica -> gpus(replica, node))
         .allMatch(
             gpu ->
-                Math.abs(gpu.get("smMeanPercent").asInt() - smPercent) <= 10
+                Math.abs(gpu.get("smMeanPercent").asInt() - smPercent) <= 30
                     && gpu.get("memoryUsedBytes").asLong() / MIB == usedMib);
   }
 

@@ -41,7 +41,7 @@ class LoadE2E extends Scenario {
     tranche().gpus(GAMMA).idle();
     Await.until(
         "the pod to be woken though nothing changed in the API",
-        15,
+        30,
         () -> GAMMA.equals(nodeOf(get("waits"))));
     running("waits");
   }
@@ -53,8 +53,9 @@ class LoadE2E extends Scenario {
     }
     Await.until(
         "the load of " + node + " to be known",
-        30,
-        () -> Inspection.of(tranche()).allMatch(node, smPercent, usedMib));
+        60,
+        () -> Inspection.of(tranche()).allMatch(node, smPercent, usedMib),
+        () -> tranche().ask("/inspect", "text/plain").toString());
   }
 
   private String placed(String name) {

@@ -26,7 +26,7 @@ class RestartE2E extends Scenario {
     Pod after = running("before");
     assertThat(after.getMetadata().getUid()).isEqualTo(before.getMetadata().getUid());
     assertThat(after.getStatus().getContainerStatuses().getFirst().getRestartCount()).isZero();
-    assertThat(held(after)).isEqualTo(held);
+    Await.until("the kubelet to know its pods again", 30, () -> held(after).equals(held));
     nextPodIsPlacedRightly();
   }
 

@@ -186,9 +186,10 @@ abstract class Scenario {
                 "-c",
                 container,
                 "--",
-                "printenv",
-                "NVIDIA_VISIBLE_DEVICES");
-    return output.out().strip();
+                "sh",
+                "-c",
+                "echo $NVIDIA_VISIBLE_DEVICES");
+    return output.orFail("asking " + pod.getMetadata().getName()).strip();
   }
 
   static String nodeOf(Pod pod) {

@@ -27,7 +27,9 @@ final class Pages {
     text.append('\n');
     if (explained.containsKey("policy")) {
       text.append("policy ").append(explained.getString("policy"));
-      text.append(", decided at ").append(explained.getString("decidedAt")).append('\n');
+      String note = explained.getString("note");
+      text.append(note == null ? ", decided at " + explained.getString("decidedAt") : "; " + note);
+      text.append('\n');
       decided(text, explained);
     }
     return text.toString();

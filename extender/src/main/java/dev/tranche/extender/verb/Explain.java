@@ -110,7 +110,7 @@ public final class Explain {
       refusedCount += fits ? 0 : 1;
     }
     json.put("policy", core.policyOf(pod).toString())
-        .put("decidedAt", "never: another replica is asked; this is what this one sees now")
+        .put("note", "kube-scheduler asks another replica; this is what this one sees now")
         .put("fitted", fitted)
         .put("fittedCount", fittedCount)
         .put("refused", refused)
