@@ -14,6 +14,7 @@ import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
+import io.vertx.ext.web.handler.PlatformHandler;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -106,7 +107,7 @@ final class AdmissionVerticle extends VerticleBase {
     Router router = Router.router(vertx);
     router
         .post(FRACTION_PATH)
-        .handler(this::takeBudget)
+        .handler((PlatformHandler) this::takeBudget)
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES_MAX))
         .handler(this::review);
     router.errorHandler(
