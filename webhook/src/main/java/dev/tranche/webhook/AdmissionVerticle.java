@@ -107,6 +107,8 @@ final class AdmissionVerticle extends VerticleBase {
     Router router = Router.router(vertx);
     router
         .post(FRACTION_PATH)
+        // A form would be decoded, and the decoder has opinions of its own.
+        .consumes("application/json")
         .handler((PlatformHandler) this::takeBudget)
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES_MAX))
         .handler(this::review);
@@ -115,6 +117,12 @@ final class AdmissionVerticle extends VerticleBase {
         context -> {
           metrics.count(Outcome.MALFORMED);
           refuse(context, 413, "the body is larger than " + BODY_BYTES_MAX + " bytes");
+        });
+    router.errorHandler(
+        415,
+        context -> {
+          metrics.count(Outcome.MALFORMED);
+          refuse(context, 415, "a review is application/json");
         });
     router.errorHandler(
         500,

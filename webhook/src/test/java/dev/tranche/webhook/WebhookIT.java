@@ -178,6 +178,8 @@ class WebhookIT {
     createConfiguration();
     await("readiness", () -> status("/readyz") == 200);
     assertThat(post(caBundle(), Buffer.buffer("{}")).status()).isEqualTo(400);
+    assertThat(post(caBundle(), Buffer.buffer("a=b"), "application/x-www-form-urlencoded").status())
+        .isEqualTo(415);
     assertThat(post(caBundle(), Buffer.buffer(new byte[(3 << 20) + 1])).status()).isEqualTo(413);
   }
 
@@ -234,6 +236,10 @@ class WebhookIT {
   }
 
   private Answer post(String bundle, Buffer body) {
+    return post(bundle, body, "application/json");
+  }
+
+  private Answer post(String bundle, Buffer body, String type) {
     return send(
         new HttpClientOptions()
             .setSsl(true)
@@ -242,7 +248,8 @@ class WebhookIT {
             .setMethod(HttpMethod.POST)
             .setServer(SocketAddress.inetSocketAddress(webhook.port(), "127.0.0.1"))
             .setHost("tranche-webhook." + NAMESPACE + ".svc")
-            .setURI(AdmissionVerticle.FRACTION_PATH),
+            .setURI(AdmissionVerticle.FRACTION_PATH)
+            .putHeader("content-type", type),
         body);
   }
 
