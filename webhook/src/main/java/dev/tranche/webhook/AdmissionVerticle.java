@@ -14,6 +14,7 @@ import io.vertx.core.net.SocketAddress;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
+import io.vertx.ext.web.handler.PlatformHandler;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -104,10 +105,11 @@ final class AdmissionVerticle extends VerticleBase {
 
   private Router routes() {
     Router router = Router.router(vertx);
-    // A route of its own: on one route vertx-web wants the body read before anything of ours.
-    router.post(FRACTION_PATH).handler(this::takeBudget);
     router
         .post(FRACTION_PATH)
+        // A form would be decoded, and the decoder has opinions of its own.
+        .consumes("application/json")
+        .handler((PlatformHandler) this::takeBudget)
         .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES_MAX))
         .handler(this::review);
     router.errorHandler(
@@ -115,6 +117,12 @@ final class AdmissionVerticle extends VerticleBase {
         context -> {
           metrics.count(Outcome.MALFORMED);
           refuse(context, 413, "the body is larger than " + BODY_BYTES_MAX + " bytes");
+        });
+    router.errorHandler(
+        415,
+        context -> {
+          metrics.count(Outcome.MALFORMED);
+          refuse(context, 415, "a review is application/json");
         });
     router.errorHandler(
         500,

@@ -9,6 +9,7 @@ import java.time.Instant;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
@@ -76,7 +77,7 @@ public final class WebhookMetrics {
   }
 
   void count(Outcome outcome) {
-    admissions.getOrDefault(outcome, tlsFailures).increment();
+    Objects.requireNonNull(admissions.get(outcome)).increment();
   }
 
   public void tlsFailed() {

@@ -11,6 +11,7 @@ import dev.tranche.webhook.nodes.GpuNode;
 import java.util.List;
 import java.util.Map;
 import java.util.random.RandomGeneratorFactory;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -217,8 +218,8 @@ class PodMutatorTest {
       })
   void whatCannotBeMeant_isDeniedInASentence(String annotations, String sentence) {
     String[] pairs =
-        java.util.stream.Stream.of(annotations.split(" "))
-            .flatMap(pair -> java.util.stream.Stream.of(pair.split("=")))
+        Stream.of(annotations.split(" "))
+            .flatMap(pair -> Stream.of(pair.split("=")))
             .toArray(String[]::new);
     assertThat(denial(annotated(pairs), EMPTY)).contains(sentence).endsWith(".");
   }

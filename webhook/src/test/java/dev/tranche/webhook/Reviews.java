@@ -1,5 +1,7 @@
 package dev.tranche.webhook;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
@@ -22,9 +24,7 @@ final class Reviews {
   }
 
   static ObjectNode pod(String name) {
-    return (ObjectNode)
-        json(new String(bytes(name), java.nio.charset.StandardCharsets.UTF_8))
-            .at("/request/object");
+    return (ObjectNode) json(new String(bytes(name), UTF_8)).at("/request/object");
   }
 
   static JsonNode json(String text) {

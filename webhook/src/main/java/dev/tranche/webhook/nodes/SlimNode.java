@@ -1,6 +1,8 @@
 package dev.tranche.webhook.nodes;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.databind.JsonDeserializer;
+import com.fasterxml.jackson.databind.annotation.JsonDeserialize;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.fabric8.kubernetes.api.model.ObjectMetaBuilder;
@@ -20,6 +22,9 @@ import io.fabric8.kubernetes.model.annotation.Version;
 @Singular("node")
 @Plural("nodes")
 @JsonIgnoreProperties(ignoreUnknown = true)
+// Or the client's own deserializer, which looks the kind up and finds this class, would call
+// itself.
+@JsonDeserialize(using = JsonDeserializer.None.class)
 public class SlimNode implements HasMetadata {
   private static final long serialVersionUID = 1;
 

@@ -28,6 +28,7 @@ public final class TlsKeeper implements AutoCloseable {
   private final Semaphore wake = new Semaphore(0);
   private final SharedIndexInformer<MutatingWebhookConfiguration> configuration;
   private final Thread thread;
+  private volatile boolean closed;
 
   /**
    * @param kept gets the state after each round that succeeded, on the keeper's thread
@@ -80,7 +81,10 @@ public final class TlsKeeper implements AutoCloseable {
         // Until the chart's last object is there, look often.
         pause = state.missing().isPresent() ? INTERVAL_MIN : interval;
       } catch (RuntimeException e) {
-        String reason = "keeping certificates failed: " + e.getMessage();
+        if (closed) {
+          return;
+        }
+        String reason = "certificates are not kept or not served: " + e;
         LOG.warn("{}; next try in {} s", reason, pause.toSeconds());
         failed.accept(reason);
         pause = pause.multipliedBy(2).compareTo(interval) > 0 ? interval : pause.multipliedBy(2);
@@ -101,6 +105,7 @@ public final class TlsKeeper implements AutoCloseable {
 
   @Override
   public void close() {
+    closed = true;
     configuration.stop();
     thread.interrupt();
   }

@@ -1,0 +1,306 @@
+package dev.tranche.webhook;
+
+import static dev.tranche.webhook.Await.await;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.webhook.nodes.ClusterWatch;
+import dev.tranche.webhook.tls.TlsNames;
+import io.fabric8.kubernetes.api.model.NodeBuilder;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
+import io.fabric8.kubernetes.api.model.node.v1.RuntimeClassBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.RequestOptions;
+import io.vertx.core.net.PemTrustOptions;
+import io.vertx.core.net.SocketAddress;
+import java.time.Duration;
+import java.util.Base64;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import javax.net.ssl.SSLPeerUnverifiedException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** The whole process but its main method, over real sockets, against a stand-in API server. */
+@EnableKubernetesMockClient(crud = true)
+@Timeout(60)
+class WebhookIT {
+  private static final String NAMESPACE = "tranche-system";
+
+  /** Set by the extension. */
+  @SuppressWarnings("NullAway.Init")
+  KubernetesClient client;
+
+  private final Vertx vertx = Vertx.vertx();
+
+  @SuppressWarnings("NullAway.Init")
+  private Webhook webhook;
+
+  @BeforeEach
+  void start() {
+    var local = new WebhookConfig.Address("127.0.0.1", 0);
+    var config =
+        new WebhookConfig(
+            new TlsNames("tranche", NAMESPACE),
+            local,
+            local,
+            new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
+            Duration.ofDays(3650),
+            Duration.ofSeconds(30),
+            Duration.ZERO);
+    var slim =
+        new KubernetesClientBuilder()
+            .withConfig(client.getConfiguration())
+            .withKubernetesSerialization(ClusterWatch.serialization())
+            .build();
+    webhook = new Webhook(config, slim);
+    webhook.start().await();
+  }
+
+  @AfterEach
+  void stop() {
+    webhook.stop();
+    vertx.close().await();
+  }
+
+  @Test
+  void review_isAnsweredOverTls_withACertificateThatTheCaBundleVerifies() throws Exception {
+    assertThat(status("/healthz")).isEqualTo(200);
+    await(
+        "what is missing", () -> text("/readyz").contains("MutatingWebhookConfiguration tranche"));
+    createConfiguration();
+    await("readiness", () -> status("/readyz") == 200);
+    String bundle = caBundle();
+    assertThat(bundle)
+        .isEqualTo(
+            client
+                .configMaps()
+                .inNamespace(NAMESPACE)
+                .withName("tranche-ca")
+                .get()
+                .getData()
+                .get("ca.crt"));
+
+    JsonNode response = review(bundle, "deployment").path("response");
+    assertThat(response.path("allowed").asBoolean()).isTrue();
+    assertThat(response.path("patchType").asText()).isEqualTo("JSONPatch");
+    assertThat(text("/metrics"))
+        .contains("tranche_webhook_admissions_total{outcome=\"patched\"} 1.0")
+        .contains("tranche_webhook_certificate_expiry_timestamp_seconds{certificate=\"extender\"}")
+        .contains("tranche_webhook_admission_duration_seconds_bucket{le=\"0.001\"}")
+        .contains("tranche_webhook_in_flight_bytes 0.0")
+        .contains("tranche_webhook_nodes 0.0");
+  }
+
+  @Test
+  void nodesAndRuntimeClass_areSeenAsTheyCome() throws Exception {
+    createConfiguration();
+    await("readiness", () -> status("/readyz") == 200);
+    assertThat(patch("deployment")).doesNotContain("runtimeClassName");
+    client
+        .resource(
+            new RuntimeClassBuilder()
+                .withNewMetadata()
+                .withName("nvidia")
+                .endMetadata()
+                .withHandler("nvidia")
+                .build())
+        .create();
+    client
+        .resource(
+            new NodeBuilder()
+                .withNewMetadata()
+                .withName("gpu-1")
+                .addToLabels("nvidia.com/gpu.replicas", "4")
+                .endMetadata()
+                .withNewStatus()
+                .addNewImage()
+                .addToNames("registry.example/large:1")
+                .endImage()
+                .endStatus()
+                .build())
+        .create();
+    await("the runtime class", () -> patch("deployment").contains("runtimeClassName"));
+    await("the node", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"4\""));
+    client.nodes().withName("gpu-1").delete();
+    await("its end", () -> patch("deployment").contains("replicas-per-gpu\",\"value\":\"10\""));
+  }
+
+  @Test
+  void caBundle_isPutBack_whenSomebodyTakesItAway() {
+    createConfiguration();
+    await("readiness", () -> status("/readyz") == 200);
+    String before = caBundle();
+    client
+        .admissionRegistration()
+        .v1()
+        .mutatingWebhookConfigurations()
+        .withName("tranche")
+        .edit(
+            c ->
+                new MutatingWebhookConfigurationBuilder(c)
+                    .editFirstWebhook()
+                    .editClientConfig()
+                    .withCaBundle(null)
+                    .endClientConfig()
+                    .endWebhook()
+                    .build());
+    await("the caBundle", () -> caBundle().equals(before));
+  }
+
+  @Test
+  void renewedCertificate_isServed_withoutARestart() throws Exception {
+    createConfiguration();
+    await("readiness", () -> status("/readyz") == 200);
+    String bundle = caBundle();
+    String first = servedCertificate(bundle);
+    // The Secret is made anew when somebody deletes it, as when its time has come.
+    client.secrets().inNamespace(NAMESPACE).withName("tranche-webhook-tls").delete();
+    await("another certificate", () -> !servedCertificate(bundle).equals(first));
+    assertThat(review(bundle, "deployment").at("/response/allowed").asBoolean()).isTrue();
+  }
+
+  @Test
+  void bodies_thatAreNoReviews_areRefused() throws Exception {
+    createConfiguration();
+    await("readiness", () -> status("/readyz") == 200);
+    assertThat(post(caBundle(), Buffer.buffer("{}")).status()).isEqualTo(400);
+    assertThat(post(caBundle(), Buffer.buffer("a=b"), "application/x-www-form-urlencoded").status())
+        .isEqualTo(415);
+    assertThat(post(caBundle(), Buffer.buffer(new byte[(3 << 20) + 1])).status()).isEqualTo(413);
+  }
+
+  private void createConfiguration() {
+    var entry =
+        new MutatingWebhookBuilder()
+            .withName("fraction.tranche.dev")
+            .withNewClientConfig()
+            .withNewService()
+            .withName("tranche-webhook")
+            .withNamespace(NAMESPACE)
+            .withPath(AdmissionVerticle.FRACTION_PATH)
+            .endService()
+            .endClientConfig()
+            .withSideEffects("None")
+            .build();
+    client
+        .resource(
+            new MutatingWebhookConfigurationBuilder()
+                .withNewMetadata()
+                .withName("tranche")
+                .endMetadata()
+                .withWebhooks(entry)
+                .build())
+        .create();
+  }
+
+  private String caBundle() {
+    String encoded =
+        client
+            .admissionRegistration()
+            .v1()
+            .mutatingWebhookConfigurations()
+            .withName("tranche")
+            .get()
+            .getWebhooks()
+            .getFirst()
+            .getClientConfig()
+            .getCaBundle();
+    return encoded == null ? "" : new String(Base64.getDecoder().decode(encoded), UTF_8);
+  }
+
+  private String patch(String name) {
+    String encoded = review(caBundle(), name).at("/response/patch").asText();
+    return new String(Base64.getDecoder().decode(encoded), UTF_8);
+  }
+
+  private JsonNode review(String bundle, String name) {
+    return Reviews.json(post(bundle, Buffer.buffer(Reviews.bytes(name))).body());
+  }
+
+  private String servedCertificate(String bundle) {
+    return post(bundle, Buffer.buffer("{}")).certificate();
+  }
+
+  private Answer post(String bundle, Buffer body) {
+    return post(bundle, body, "application/json");
+  }
+
+  private Answer post(String bundle, Buffer body, String type) {
+    return send(
+        new HttpClientOptions()
+            .setSsl(true)
+            .setTrustOptions(new PemTrustOptions().addCertValue(Buffer.buffer(bundle))),
+        new RequestOptions()
+            .setMethod(HttpMethod.POST)
+            .setServer(SocketAddress.inetSocketAddress(webhook.port(), "127.0.0.1"))
+            .setHost("tranche-webhook." + NAMESPACE + ".svc")
+            .setURI(AdmissionVerticle.FRACTION_PATH)
+            .putHeader("content-type", type),
+        body);
+  }
+
+  private int status(String path) {
+    return get(path).status();
+  }
+
+  private String text(String path) {
+    return get(path).body();
+  }
+
+  private Answer get(String path) {
+    return send(
+        new HttpClientOptions(),
+        new RequestOptions().setHost("127.0.0.1").setPort(webhook.metricsPort()).setURI(path),
+        Buffer.buffer());
+  }
+
+  private record Answer(int status, String body, String certificate) {}
+
+  /** On a connection of its own, so that it sees the certificate of the moment. */
+  private Answer send(HttpClientOptions options, RequestOptions request, Buffer body) {
+    HttpClient http = vertx.createHttpClient(options);
+    try {
+      return http.request(request)
+          .compose(
+              sent -> {
+                String certificate = options.isSsl() ? certificate(sent) : "";
+                return sent.send(body)
+                    .compose(
+                        response ->
+                            response
+                                .body()
+                                .map(
+                                    text ->
+                                        new Answer(
+                                            response.statusCode(), text.toString(), certificate)));
+              })
+          .await(20, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new AssertionError(e);
+    } finally {
+      http.close().await();
+    }
+  }
+
+  private static String certificate(HttpClientRequest request) {
+    try {
+      return request.connection().peerCertificates().getFirst().toString();
+    } catch (SSLPeerUnverifiedException e) {
+      throw new AssertionError(e);
+    }
+  }
+}

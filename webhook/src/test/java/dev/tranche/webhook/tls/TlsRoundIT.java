@@ -1,0 +1,122 @@
+package dev.tranche.webhook.tls;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fabric8.kubernetes.api.model.Secret;
+import io.fabric8.kubernetes.api.model.SecretBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@EnableKubernetesMockClient(crud = true)
+@Timeout(60)
+class TlsRoundIT {
+  private static final Instant NOW = Instant.parse("2026-11-21T12:00:00Z");
+  private static final Duration AUTHORITY_LIFE = Duration.ofDays(3650);
+  private static final Duration LIFE = Duration.ofDays(90);
+
+  /** Set by the extension. */
+  @SuppressWarnings("NullAway.Init")
+  KubernetesClient client;
+
+  private final TlsNames names = new TlsNames("tranche", "tranche-system");
+
+  @Test
+  void firstRound_makesAllThatIsMissing() throws Exception {
+    Kept kept = round(NOW).keep();
+    Secret extender = secret("tranche-extender-tls");
+    assertThat(extender.getType()).isEqualTo("kubernetes.io/tls");
+    assertThat(extender.getData()).containsOnlyKeys("tls.crt", "tls.key", "ca.crt");
+    assertThat(secret("tranche-ca").getData()).containsOnlyKeys("ca.crt", "ca.key");
+    Pair serving = new TlsStore.Held(extender).pair("tls.crt", "tls.key").orElseThrow();
+    assertThat(Renewal.reason(serving, kept.authority(), names.extenderDnsNames(), NOW)).isEmpty();
+    assertThat(names.extenderDnsNames())
+        .contains("tranche-extender-stream.tranche-system.svc.cluster.local");
+    assertThat(kept.missing()).isPresent();
+  }
+
+  @Test
+  void nextRound_changesNothing() {
+    Kept first = round(NOW).keep();
+    assertThat(round(NOW.plusSeconds(60)).keep()).isEqualTo(first);
+  }
+
+  @Test
+  void servingCertificate_isRenewedInTime_byTheSameAuthority() {
+    Kept first = round(NOW).keep();
+    Kept later = round(NOW.plus(Duration.ofDays(61))).keep();
+    assertThat(later.authority()).isEqualTo(first.authority());
+    assertThat(later.webhook()).isNotEqualTo(first.webhook());
+    assertThat(later.extenderExpiry()).isAfter(first.extenderExpiry());
+  }
+
+  @Test
+  void authority_thatHasEnded_isReplaced_andWhatItSigned() {
+    Kept first = round(NOW).keep();
+    Kept later = round(NOW.plus(AUTHORITY_LIFE)).keep();
+    assertThat(later.authority()).isNotEqualTo(first.authority());
+    assertThat(Renewal.signedBy(later.webhook().certificate(), later.authority())).isTrue();
+  }
+
+  @Test
+  void authority_thatCannotBeRead_isNotOverwritten() {
+    round(NOW).keep();
+    client
+        .resource(new SecretBuilder(secret("tranche-ca")).addToData("ca.key", "bm9uZQ==").build())
+        .update();
+    assertThatThrownBy(() -> round(NOW).keep())
+        .hasMessageContaining("Secret tranche-system/tranche-ca holds no authority")
+        .hasMessageContaining("delete it");
+  }
+
+  @Test
+  void replicasThatRace_agree() throws Exception {
+    for (int race = 0; race < 20; race++) {
+      client.secrets().inNamespace("tranche-system").delete();
+      List<Kept> kept = race(3, NOW);
+      assertThat(kept.stream().map(Kept::authority).distinct()).hasSize(1);
+      assertThat(kept.stream().map(k -> k.webhook().certificate()).distinct()).hasSize(1);
+      List<Kept> renewed = race(3, NOW.plus(Duration.ofDays(61)));
+      Pair held =
+          new TlsStore.Held(secret("tranche-webhook-tls")).pair("tls.crt", "tls.key").orElseThrow();
+      assertThat(renewed.stream().map(Kept::webhook).distinct()).containsExactly(held);
+    }
+  }
+
+  private List<Kept> race(int replicas, Instant now) throws Exception {
+    var barrier = new CyclicBarrier(replicas);
+    try (var threads = Executors.newFixedThreadPool(replicas)) {
+      var running = new ArrayList<Future<Kept>>();
+      for (int i = 0; i < replicas; i++) {
+        running.add(
+            threads.submit(
+                () -> {
+                  barrier.await();
+                  return round(now).keep();
+                }));
+      }
+      var kept = new ArrayList<Kept>();
+      for (Future<Kept> future : running) {
+        kept.add(future.get());
+      }
+      return kept;
+    }
+  }
+
+  private TlsRound round(Instant now) {
+    return new TlsRound(new TlsStore(client, names), names, AUTHORITY_LIFE, LIFE, () -> now);
+  }
+
+  private Secret secret(String name) {
+    return client.secrets().inNamespace("tranche-system").withName(name).get();
+  }
+}
