@@ -83,7 +83,7 @@ final class ExtenderFlags {
 
   @Option(
       names = "--assignment-ack-timeout-ms",
-      defaultValue = "${env:TRANCHE_ASSIGNMENT_ACK_TIMEOUT_MS:-300}",
+      defaultValue = "${env:TRANCHE_ASSIGNMENT_ACK_TIMEOUT_MS:-1000}",
       description = "A bind whose node does not acknowledge by then is tried again.")
   String assignmentAckTimeoutMs = "";
 

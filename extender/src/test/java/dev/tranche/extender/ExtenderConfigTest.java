@@ -18,7 +18,7 @@ final class ExtenderConfigTest {
     assertThat(config.metrics()).hasToString("0.0.0.0:9090");
     assertThat(config.verbsTls()).isFalse();
     assertThat(config.leaderElect()).isFalse();
-    assertThat(config.assignmentAckTimeoutMs()).isEqualTo(300);
+    assertThat(config.assignmentAckTimeoutMs()).isEqualTo(1_000);
     assertThat(config.loadStaleAfterMs()).isEqualTo(15_000);
   }
 

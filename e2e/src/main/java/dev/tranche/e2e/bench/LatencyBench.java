@@ -14,7 +14,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * One pod after the other on a real cluster of three nodes: from its creation until it runs, and
- * the part of each of ours in it, by their own metrics. What is left is Kubernetes and the container.
+ * the part of each of ours in it, by their own metrics. What is left is Kubernetes and the
+ * container.
  */
 final class LatencyBench {
   private static final String NAMESPACE = "default";
@@ -51,6 +52,7 @@ final class LatencyBench {
             "latency",
             artifacts.root().resolve("target/latency"),
             nodes,
+            gpus -> {},
             Map.of("webhook.replicas", 1, "extender.replicas", 1),
             false,
             step -> System.err.println(step));

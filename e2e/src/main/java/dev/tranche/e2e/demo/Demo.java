@@ -1,6 +1,7 @@
 package dev.tranche.e2e.demo;
 
 import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.Tranche;
@@ -15,7 +16,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.regex.Pattern;
 
 /**
  * Brings a cluster up, makes some GPUs busy, submits example pods, and says why they went where.
@@ -32,8 +32,6 @@ public final class Demo {
     Path folder = root.resolve("target/demo");
     Tranche tranche = Tranche.start(Artifacts.of(root), plan(folder));
 
-    say("making some GPUs busy");
-    makeBusy(tranche);
     say("submitting the pods of e2e/demo/pods.yaml");
     List<Pod> pods = submit(tranche, root.resolve("e2e/demo/pods.yaml"));
 
@@ -49,24 +47,24 @@ public final class Demo {
     nodes.put("node-t4", List.of(Model.T4, Model.T4));
     nodes.put("node-a10g", List.of(Model.A10G, Model.A10G));
     nodes.put("node-h100", List.of(Model.H100, Model.H100));
-    return new Tranche.Plan("demo", folder, nodes, Map.of(), true, Demo::say);
+    // One replica of each Deployment, to be gentle with a small machine.
+    Map<String, Object> values = Map.of("webhook.replicas", 1, "extender.replicas", 1);
+    return new Tranche.Plan("demo", folder, nodes, Demo::makeBusy, values, true, Demo::say);
   }
 
-  private static void makeBusy(Tranche tranche) {
-    tranche.gpus("node-t4").load(0, 92, 4_000);
-    tranche.gpus("node-a10g").load(0, 55, 4_000);
-    tranche.gpus("node-a10g").load(1, 30, 9_000);
-    tranche.gpus("node-h100").load(1, 97, 30_000);
-    Await.until(
-        "the extenders to know the loads",
-        30,
-        () -> tranche.ask("/inspect", "application/json").stream().allMatch(Demo::knowsTheLoads),
-        () -> tranche.ask("/inspect", "text/plain").toString());
-  }
-
-  /** The last one that was written, averaged for long enough. */
-  private static boolean knowsTheLoads(String inspection) {
-    return Pattern.compile("\"smMeanPercent\" : 9[0-9]").matcher(inspection).results().count() >= 1;
+  private static void makeBusy(Map<String, NodeGpus> nodes) {
+    say("making some GPUs busy");
+    nodes.forEach(
+        (node, gpus) -> {
+          switch (node) {
+            case "node-t4" -> gpus.load(0, 92, 4_000);
+            case "node-a10g" -> {
+              gpus.load(0, 55, 4_000);
+              gpus.load(1, 30, 9_000);
+            }
+            default -> gpus.load(1, 97, 30_000);
+          }
+        });
   }
 
   private static List<Pod> submit(Tranche tranche, Path examples) throws IOException {

@@ -34,6 +34,7 @@ public final class Tranche implements AutoCloseable {
   /**
    * @param folder for the nodes' drivers and sockets, of this cluster alone
    * @param nodes the GPUs of each, the server first
+   * @param busy makes GPUs busy before anything measures them: a mean begins with its first reading
    * @param values of the chart, beside those that a simulated cluster needs
    * @param progress told what is being done
    */
@@ -41,6 +42,7 @@ public final class Tranche implements AutoCloseable {
       String name,
       Path folder,
       Map<String, List<Model>> nodes,
+      Consumer<Map<String, NodeGpus>> busy,
       Map<String, Object> values,
       boolean kept,
       Consumer<String> progress) {}
@@ -72,6 +74,7 @@ public final class Tranche implements AutoCloseable {
                       .driver(driver)
                       .mount(podResources(plan, node), "/var/lib/kubelet/pod-resources"));
             });
+    plan.busy().accept(gpus);
     if (plan.kept()) {
       builder.keepRunning();
     }

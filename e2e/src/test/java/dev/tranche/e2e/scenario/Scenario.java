@@ -50,7 +50,13 @@ abstract class Scenario {
       }
       var plan =
           new Tranche.Plan(
-              "scenarios", ROOT.resolve("target/scenarios"), nodes, Map.of(), false, step -> {});
+              "scenarios",
+              ROOT.resolve("target/scenarios"),
+              nodes,
+              gpus -> {},
+              Map.of(),
+              false,
+              step -> {});
       Tranche tranche = Tranche.start(Artifacts.of(ROOT), plan);
       Runtime.getRuntime().addShutdownHook(new Thread(tranche::close));
       return tranche;

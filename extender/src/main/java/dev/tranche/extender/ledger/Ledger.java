@@ -293,8 +293,11 @@ public final class Ledger {
     PodFacts pod = pods.get(echo.uid());
     boolean over = tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
     NodeBook holder = holders.get(echo.uid());
-    if (over || (holder != null && holder != book)) {
+    if (over || settledElsewhere(holder, book, echo.uid())) {
       step.say(new Decision.Retract(book.name, echo.uid()));
+    } else if (holder != null && holder != book) {
+      // A bind that failed there is tried here, by another replica: its own business to retract.
+      return;
     } else if (holder == null) {
       put(book, tentative(echo.uid(), echo.key(), book, echo.resource(), echo.placement(), step));
     } else {
@@ -303,6 +306,14 @@ public final class Ledger {
         put(book, hold.until(step.nowMs() + timing.tentativeMs()));
       }
     }
+  }
+
+  private static boolean settledElsewhere(@Nullable NodeBook holder, NodeBook book, String uid) {
+    if (holder == null || holder == book) {
+      return false;
+    }
+    Hold hold = holder.holds.get(uid);
+    return hold != null && hold.stage() != Stage.TENTATIVE;
   }
 
   /** Moves or confirms a bound hold by what the kubelet says. */

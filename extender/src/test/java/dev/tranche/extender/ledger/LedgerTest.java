@@ -153,6 +153,19 @@ final class LedgerTest {
         .contains(new Decision.Retract(NODE, "p"));
   }
 
+  /**
+   * Seen in a burst: the replica that is not asked took the assignment from the node that had it.
+   */
+  @Test
+  void echo_ofAnotherReplicasSecondTry_isNotRetracted() {
+    apply(new Event.Reported("node-b", state(Map.of(), List.of(echo("p", "gpu-0")))));
+    assertThat(apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
+        .noneMatch(Decision.Retract.class::isInstance);
+    apply(new Event.PodSeen(pod("p", NODE)));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(ledger.holds("node-b")).isEmpty();
+  }
+
   @Test
   void streamReturns_unconfirmedAssignmentsAreSentAgain() {
     report(NODE, Map.of());
