@@ -106,6 +106,7 @@ public final class Demo {
           curl '%2$s/inspect'
           curl '%2$s/explain?pod=demo/chat'
           kubectl -n demo run one-more --image=tranche-e2e/busybox:1 --annotations=tranche.dev/gpu-fraction=0.25 -- sleep infinity
+        SM: what NVML measured, plus the shares of pods that are too young to show in it.
         A GPU gets busy by a line in target/demo/NODE/driver/usr/lib64/gpus.state (sm= in percent, used_mib=).
         ./demo down removes everything.
         """

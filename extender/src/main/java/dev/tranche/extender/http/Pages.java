@@ -10,7 +10,7 @@ import java.util.stream.Collectors;
 
 /** Explanations and inspections as plain text and JSON. */
 final class Pages {
-  private static final String NODE_LINE = "%-28s %-4s %-20s %-9s %-7s %-9s %-9s %-6s %s%n";
+  private static final String NODE_LINE = "%-28s %-4s %-26s %-9s %-7s %-9s %-9s %-6s %s%n";
 
   private Pages() {}
 
