@@ -16,7 +16,8 @@ hash_of() {
 }
 
 # cached NAME BUILDER INPUT...: prints the folder that `BUILDER FOLDER` filled for these inputs,
-# calling it only when no such folder is kept. One builder at a time; a failed one leaves nothing.
+# calling it only when no such folder is kept. One builder at a time. A failed one leaves nothing, as long as the
+# caller has `set -e` and `inherit_errexit` and does not ask for the status: that would switch `set -e` off in here.
 cached() {
   local name=$1 builder=$2 folder work
   folder=$cache/$name-$(hash_of "${@:2}")
@@ -31,7 +32,7 @@ cached() {
       "$builder" "$work" >&2
       chmod 755 "$work"
       mv "$work" "$folder"
-    ) 8>"$cache/.$name.lock" || return 1
+    ) 8>"$cache/.$name.lock"
   fi
   echo "$folder"
 }

@@ -61,4 +61,10 @@ main() {
   wait_for_answer
 }
 
+# Some distributions have the client in a package of its own.
+client() {
+  command -v docker >/dev/null || need_packages docker-cli || need_packages docker.io
+}
+
 main
+client

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of a C compiler that can link statically.
+# Prints the path of a C compiler that can link statically, and sees to make, which calls it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/apt.sh
@@ -20,4 +20,5 @@ links "$compiler" || { need_packages gcc libc6-dev && links "$compiler"; } || {
   echo "error: $compiler cannot build a static program; install gcc and the C library's static archive" >&2
   exit 1
 }
+command -v make >/dev/null || need_packages make
 command -v "$compiler"

@@ -24,4 +24,5 @@ if ! command -v apt-get >/dev/null; then
   echo "error: promtool is missing; install Prometheus and run this command again" >&2
   exit 1
 fi
-echo "$(cached promtool unpack prometheus)/promtool"
+folder=$(cached promtool unpack prometheus)
+echo "$folder/promtool"

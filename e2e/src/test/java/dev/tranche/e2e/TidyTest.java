@@ -131,6 +131,23 @@ class TidyTest {
   }
 
   @Test
+  void links_leadSomewhere() {
+    Pattern link = Pattern.compile("\\]\\(([^)#:]+)(?:#[^)]*)?\\)");
+    assertThat(
+            TEXTS.entrySet().stream()
+                .filter(e -> e.getKey().endsWith(".md"))
+                .flatMap(
+                    e ->
+                        link.matcher(e.getValue())
+                            .results()
+                            .map(found -> found.group(1))
+                            .filter(
+                                to -> !Files.exists(ROOT.resolve(e.getKey()).resolveSibling(to)))
+                            .map(to -> e.getKey() + " -> " + to)))
+        .isEmpty();
+  }
+
+  @Test
   void javaFiles_stayShort() {
     assertThat(
             TEXTS.entrySet().stream()

@@ -9,6 +9,7 @@ import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.api.model.apps.Deployment;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -19,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
+import org.jspecify.annotations.Nullable;
 
 /** A cluster of GPU nodes with all of Tranche on it, installed from the chart as a user does it. */
 public final class Tranche implements AutoCloseable {
@@ -116,12 +118,19 @@ public final class Tranche implements AutoCloseable {
 
   private boolean ready() {
     return client().apps().deployments().inNamespace(NAMESPACE).list().getItems().stream()
-            .allMatch(d -> d.getSpec().getReplicas().equals(d.getStatus().getReadyReplicas()))
+            .allMatch(Tranche::ready)
         && client().apps().daemonSets().inNamespace(NAMESPACE).list().getItems().stream()
             .allMatch(
                 d ->
                     d.getStatus().getDesiredNumberScheduled() == gpus.size()
                         && gpus.size() == orZero(d.getStatus().getNumberReady()));
+  }
+
+  /** Of replicas that elect one among them, only that one is ever ready. */
+  private static boolean ready(Deployment deployment) {
+    boolean elected = deployment.getSpec().getStrategy().getType().equals("Recreate");
+    int wanted = elected ? 1 : deployment.getSpec().getReplicas();
+    return orZero(deployment.getStatus().getReadyReplicas()) == wanted;
   }
 
   private String unready() {
@@ -134,7 +143,7 @@ public final class Tranche implements AutoCloseable {
         .allMatch(e -> e.getValue() == gpus(e.getKey()).count() * REPLICAS_PER_GPU);
   }
 
-  private static int orZero(Integer number) {
+  private static int orZero(@Nullable Integer number) {
     return number == null ? 0 : number;
   }
 

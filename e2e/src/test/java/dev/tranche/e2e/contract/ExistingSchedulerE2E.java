@@ -34,7 +34,7 @@ class ExistingSchedulerE2E {
             ROOT.resolve("target/service"),
             Map.of("only", List.of(Model.T4, Model.T4)),
             gpus -> gpus.values().forEach(of -> of.load(0, 90, 0)),
-            Map.of("extender.mode", "service", "extender.replicas", 1, "webhook.replicas", 1),
+            Map.of("extender.mode", "service", "webhook.replicas", 1),
             false,
             step -> {});
     try (Tranche tranche = Tranche.start(Artifacts.of(ROOT), plan)) {

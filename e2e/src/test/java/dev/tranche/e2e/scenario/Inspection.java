@@ -29,12 +29,12 @@ record Inspection(List<JsonNode> replicas) {
   }
 
   /** Whether all replicas know about this load of every GPU of a node; SM load is averaged. */
-  boolean allMatch(String node, int smPercent, int usedMib) {
+  boolean allMatch(String node, int smPercent, int usedMib, int tolerancePercent) {
     return replicas.stream()
         .flatMap(replica -> gpus(replica, node))
         .allMatch(
             gpu ->
-                Math.abs(gpu.get("smMeanPercent").asInt() - smPercent) <= 30
+                Math.abs(gpu.get("smMeanPercent").asInt() - smPercent) <= tolerancePercent
                     && gpu.get("memoryUsedBytes").asLong() / MIB == usedMib);
   }
 

@@ -20,7 +20,9 @@ class RestartE2E extends Scenario {
     Pod before = running("before");
     var held = held(before);
 
+    double registeredBefore = registrations(BETA);
     tranche().cluster().restartKubelet(BETA);
+    Await.until("the plugin to register again", 60, () -> registrations(BETA) > registeredBefore);
     allocatableReturns();
 
     Pod after = running("before");
@@ -95,5 +97,14 @@ class RestartE2E extends Scenario {
                     && pod.getStatus().getConditions().stream()
                         .anyMatch(
                             c -> c.getType().equals("Ready") && c.getStatus().equals("True")));
+  }
+
+  private static double registrations(String node) {
+    return tranche().parts("node-plugin").stream()
+        .filter(pod -> node.equals(nodeOf(pod)))
+        .flatMap(pod -> tranche().metrics(pod).lines())
+        .filter(line -> line.matches("tranche_node_registrations_total.*outcome=\"registered\".*"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .sum();
   }
 }
