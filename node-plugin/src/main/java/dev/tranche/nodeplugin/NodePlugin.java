@@ -176,7 +176,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         .addAllAssignments(assignments.remaining(System.nanoTime() / 1_000_000));
   }
 
-  /** Hears the value of the node's config label from every directive. */
+  /** Hears the value of the node's config label from every directive that tells it. */
   void onLabel(Consumer<String> listener) {
     labelled = listener;
   }
@@ -194,7 +194,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     if (directive.getAssignCount() + directive.getRetractPodUidsCount() > 0) {
       assignmentsChanged();
     }
-    labelled.accept(directive.getConfigName());
+    if (directive.hasConfigName()) {
+      labelled.accept(directive.getConfigName());
+    }
   }
 
   private void assignmentsChanged() {
