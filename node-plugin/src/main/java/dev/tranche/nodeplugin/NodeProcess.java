@@ -45,7 +45,8 @@ final class NodeProcess implements NvmlThread.Listener {
   private final NvmlThread nvml;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
-  private boolean complained;
+  // Of the NVML thread.
+  private String complaint = "";
 
   NodeProcess(Settings settings, Options options, XidPolicy xids, ConfigSource source) {
     this.options = options;
@@ -117,9 +118,9 @@ final class NodeProcess implements NvmlThread.Listener {
       ended.complete(1);
       return false;
     }
-    if (!complained) {
-      LOG.warn("waiting for a driver: {}", reason.getMessage());
-      complained = true;
+    if (!complaint.equals(reason.getMessage())) {
+      complaint = reason.getMessage();
+      LOG.warn("waiting for a driver: {}", complaint);
     }
     return true;
   }
@@ -127,7 +128,7 @@ final class NodeProcess implements NvmlThread.Listener {
   @Override
   public void started(String driverVersion) {
     LOG.info("NVML of driver {}", driverVersion);
-    complained = false;
+    complaint = "";
   }
 
   // The loop takes the latest sample; those it was too slow for are overwritten.

@@ -103,7 +103,11 @@ class NodePluginMainIT {
     Process process = start("--driver-root-ctr-path=" + folder);
     assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
     assertThat(process.exitValue()).isEqualTo(1);
-    assertThat(logged()).contains("libnvidia-ml.so.1").contains("--driver-root-ctr-path");
+    assertThat(logged())
+        .contains("libnvidia-ml.so.1")
+        .contains("--driver-root-ctr-path")
+        .contains("runtimeClassName=nvidia")
+        .contains("nvidiaDriverRoot");
   }
 
   @Test
