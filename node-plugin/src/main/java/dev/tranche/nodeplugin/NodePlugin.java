@@ -14,6 +14,7 @@ import dev.tranche.nodeplugin.kubelet.AssignmentKeeper;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.nodeplugin.metrics.Readiness;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
@@ -113,6 +114,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
   }
 
+  /** NVML does not start; it will be tried again. */
+  void driverAwaited(String reason) {
+    state.driverAwaited(reason);
+  }
+
   /** Another config, or a reason why there is none. */
   void configured(Outcome outcome) {
     switch (outcome) {
@@ -204,8 +210,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     tell();
   }
 
-  /** What is missing for service, in sentences. */
-  List<String> missing() {
+  /** A node without a GPU is ready: the DaemonSet is there too, and its rollout must not wait. */
+  Readiness readiness() {
+    return state.idle().map(Readiness::idle).orElseGet(() -> Readiness.unless(missing()));
+  }
+
+  private List<String> missing() {
     List<String> missing = new ArrayList<>();
     if (!state.gpusKnown()) {
       missing.add("NVML has not told the GPUs yet");

@@ -101,7 +101,7 @@ final class NodeProcess implements NvmlThread.Listener {
     plugin.configured(first);
     plugin.start();
     configs.follow();
-    new MetricsServer(plugin.metrics(), plugin::missing)
+    new MetricsServer(plugin.metrics(), plugin::readiness)
         .listen(vertx, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
@@ -121,6 +121,8 @@ final class NodeProcess implements NvmlThread.Listener {
     if (!complaint.equals(reason.getMessage())) {
       complaint = reason.getMessage();
       LOG.warn("waiting for a driver: {}", complaint);
+      String told = complaint;
+      loop.runOnContext(v -> plugin.driverAwaited(told));
     }
     return true;
   }
