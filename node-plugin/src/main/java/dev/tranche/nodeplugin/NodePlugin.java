@@ -25,6 +25,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -47,7 +48,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Reports reports;
   private Consumer<String> labelled = name -> {};
 
-  NodePlugin(Vertx vertx, Options options, List<String> controlDevices, Resolver resolver) {
+  NodePlugin(
+      Vertx vertx, Options options, Supplier<List<String>> controlDevices, Resolver resolver) {
     this.vertx = vertx;
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
     this.kubelet = new Kubelet(vertx, options, assignments, controlDevices, metrics, this);

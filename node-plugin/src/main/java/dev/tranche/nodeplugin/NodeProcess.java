@@ -43,6 +43,7 @@ final class NodeProcess implements NvmlThread.Listener {
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
+  private volatile List<String> controlDevices = List.of();
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
   // Of the NVML thread.
@@ -54,7 +55,7 @@ final class NodeProcess implements NvmlThread.Listener {
     this.failOnInitError = flags.failOnInitError();
     this.vertx = Vertx.vertx(small());
     this.loop = vertx.getOrCreateContext();
-    this.plugin = new NodePlugin(vertx, options, controlDevices(), Resolver.system());
+    this.plugin = new NodePlugin(vertx, options, () -> controlDevices, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
     Path driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.nvml =
@@ -73,7 +74,7 @@ final class NodeProcess implements NvmlThread.Listener {
                 .setFileCachingEnabled(false));
   }
 
-  private static List<String> controlDevices() {
+  private static List<String> presentControlDevices() {
     return CONTROL_DEVICES.stream().filter(path -> Files.exists(Path.of(path))).toList();
   }
 
@@ -131,6 +132,8 @@ final class NodeProcess implements NvmlThread.Listener {
   public void started(String driverVersion) {
     LOG.info("NVML of driver {}", driverVersion);
     complaint = "";
+    // Not before: they come with the driver.
+    controlDevices = presentControlDevices();
   }
 
   // The loop takes the latest sample; those it was too slow for are overwritten.

@@ -113,7 +113,7 @@ class NodePluginIT {
   private void startPlugin() {
     vertx = Vertx.vertx();
     loop = vertx.getOrCreateContext();
-    plugin = new NodePlugin(vertx, options, List.of(), host -> addresses());
+    plugin = new NodePlugin(vertx, options, List::of, host -> addresses());
     plugin.load();
     ConfigKeeper configs =
         new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);
