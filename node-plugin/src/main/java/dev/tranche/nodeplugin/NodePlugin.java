@@ -14,6 +14,7 @@ import dev.tranche.nodeplugin.kubelet.AssignmentKeeper;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.nodeplugin.metrics.Readiness;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
@@ -24,6 +25,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,7 +48,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Reports reports;
   private Consumer<String> labelled = name -> {};
 
-  NodePlugin(Vertx vertx, Options options, List<String> controlDevices, Resolver resolver) {
+  NodePlugin(
+      Vertx vertx, Options options, Supplier<List<String>> controlDevices, Resolver resolver) {
     this.vertx = vertx;
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
     this.kubelet = new Kubelet(vertx, options, assignments, controlDevices, metrics, this);
@@ -113,6 +116,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
   }
 
+  /** NVML does not start; it will be tried again. */
+  void driverAwaited(String reason) {
+    state.driverAwaited(reason);
+  }
+
   /** Another config, or a reason why there is none. */
   void configured(Outcome outcome) {
     switch (outcome) {
@@ -176,7 +184,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         .addAllAssignments(assignments.remaining(System.nanoTime() / 1_000_000));
   }
 
-  /** Hears the value of the node's config label from every directive. */
+  /** Hears the value of the node's config label from every directive that tells it. */
   void onLabel(Consumer<String> listener) {
     labelled = listener;
   }
@@ -194,7 +202,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     if (directive.getAssignCount() + directive.getRetractPodUidsCount() > 0) {
       assignmentsChanged();
     }
-    labelled.accept(directive.getConfigName());
+    if (directive.hasConfigName()) {
+      labelled.accept(directive.getConfigName());
+    }
   }
 
   private void assignmentsChanged() {
@@ -202,8 +212,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     tell();
   }
 
-  /** What is missing for service, in sentences. */
-  List<String> missing() {
+  /** A node without a GPU is ready: the DaemonSet is there too, and its rollout must not wait. */
+  Readiness readiness() {
+    return state.idle().map(Readiness::idle).orElseGet(() -> Readiness.unless(missing()));
+  }
+
+  private List<String> missing() {
     List<String> missing = new ArrayList<>();
     if (!state.gpusKnown()) {
       missing.add("NVML has not told the GPUs yet");

@@ -43,9 +43,11 @@ final class NodeProcess implements NvmlThread.Listener {
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
+  private volatile List<String> controlDevices = List.of();
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
-  private boolean complained;
+  // Of the NVML thread.
+  private String complaint = "";
 
   NodeProcess(Settings settings, Options options, XidPolicy xids, ConfigSource source) {
     this.options = options;
@@ -53,7 +55,7 @@ final class NodeProcess implements NvmlThread.Listener {
     this.failOnInitError = flags.failOnInitError();
     this.vertx = Vertx.vertx(small());
     this.loop = vertx.getOrCreateContext();
-    this.plugin = new NodePlugin(vertx, options, controlDevices(), Resolver.system());
+    this.plugin = new NodePlugin(vertx, options, () -> controlDevices, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
     Path driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.nvml =
@@ -72,7 +74,7 @@ final class NodeProcess implements NvmlThread.Listener {
                 .setFileCachingEnabled(false));
   }
 
-  private static List<String> controlDevices() {
+  private static List<String> presentControlDevices() {
     return CONTROL_DEVICES.stream().filter(path -> Files.exists(Path.of(path))).toList();
   }
 
@@ -100,7 +102,7 @@ final class NodeProcess implements NvmlThread.Listener {
     plugin.configured(first);
     plugin.start();
     configs.follow();
-    new MetricsServer(plugin.metrics(), plugin::missing)
+    new MetricsServer(plugin.metrics(), plugin::readiness)
         .listen(vertx, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
@@ -117,9 +119,11 @@ final class NodeProcess implements NvmlThread.Listener {
       ended.complete(1);
       return false;
     }
-    if (!complained) {
-      LOG.warn("waiting for a driver: {}", reason.getMessage());
-      complained = true;
+    if (!complaint.equals(reason.getMessage())) {
+      complaint = reason.getMessage();
+      LOG.warn("waiting for a driver: {}", complaint);
+      String told = complaint;
+      loop.runOnContext(v -> plugin.driverAwaited(told));
     }
     return true;
   }
@@ -127,7 +131,9 @@ final class NodeProcess implements NvmlThread.Listener {
   @Override
   public void started(String driverVersion) {
     LOG.info("NVML of driver {}", driverVersion);
-    complained = false;
+    complaint = "";
+    // Not before: they come with the driver.
+    controlDevices = presentControlDevices();
   }
 
   // The loop takes the latest sample; those it was too slow for are overwritten.

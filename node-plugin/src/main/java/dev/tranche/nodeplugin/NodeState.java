@@ -14,6 +14,7 @@ final class NodeState {
   private @Nullable Config config;
   private ConfigStatus configStatus = ConfigStatus.getDefaultInstance();
   private @Nullable List<GpuStatus> gpus;
+  private String driverAwaited = "";
   private List<Holding> holdings = List.of();
   private boolean holdingsKnown;
   private boolean draining;
@@ -36,6 +37,22 @@ final class NodeState {
 
   boolean gpusKnown() {
     return gpus != null;
+  }
+
+  void driverAwaited(String reason) {
+    driverAwaited = reason;
+  }
+
+  /** Why this node has nothing to serve; empty: it has, or that is not known yet. */
+  Optional<String> idle() {
+    if (gpus != null) {
+      return gpus.isEmpty()
+          ? Optional.of("there is no usable GPU on this node, so there is nothing to advertise")
+          : Optional.empty();
+    }
+    return driverAwaited.isEmpty()
+        ? Optional.empty()
+        : Optional.of("this node waits for a driver: " + driverAwaited);
   }
 
   boolean configKnown() {

@@ -23,6 +23,7 @@ import dev.tranche.nodeplugin.nvml.NvmlException;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -30,6 +31,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -52,6 +54,7 @@ class NodePluginIT {
   private Settings settings;
   private Options options;
   private Context loop;
+  private final List<String> labels = new CopyOnWriteArrayList<>();
 
   @BeforeEach
   void start() throws Exception {
@@ -110,14 +113,18 @@ class NodePluginIT {
   private void startPlugin() {
     vertx = Vertx.vertx();
     loop = vertx.getOrCreateContext();
-    plugin = new NodePlugin(vertx, options, List.of(), host -> addresses());
+    plugin = new NodePlugin(vertx, options, List::of, host -> addresses());
     plugin.load();
     ConfigKeeper configs =
         new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);
     Outcome config = configs.load();
     loop.runOnContext(
         v -> {
-          plugin.onLabel(configs::label);
+          plugin.onLabel(
+              name -> {
+                labels.add(name);
+                configs.label(name);
+              });
           plugin.configured(config);
           plugin.start();
         });
@@ -348,6 +355,30 @@ class NodePluginIT {
     stopPlugin();
     startPlugin();
     eventually("its name was kept over the restart", () -> kubelet.healthy() == 40);
+  }
+
+  @Test
+  void label_changesNothingWhileItIsUnknown_andIsGoneWhenItIsEmpty() throws Exception {
+    advertised();
+    connected();
+    first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
+    eventually("replicas of the other config", () -> kubelet.healthy() == 40);
+    Path kept = folder.resolve("state/config-name");
+    eventually("its name is kept", () -> holds(kept, "twenty"));
+    int unknown = second.direct(NodeDirective.newBuilder());
+    eventually("acknowledged", () -> second.last().getAppliedDirective() == unknown);
+    assertThat(labels).containsOnly("twenty");
+    first.direct(NodeDirective.newBuilder().setConfigName(""));
+    eventually("replicas of the default config", () -> kubelet.healthy() == 20);
+    eventually("no name is kept", () -> holds(kept, ""));
+  }
+
+  private static boolean holds(Path file, String text) {
+    try {
+      return Files.exists(file) && Files.readString(file).equals(text);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Test

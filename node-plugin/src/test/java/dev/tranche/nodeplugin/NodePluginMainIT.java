@@ -73,8 +73,8 @@ class NodePluginMainIT {
       eventually(this::logged, () -> kubelet.healthy() == 1);
       assertThat(kubelet.devices().getFirst().getID()).isEqualTo("GPU-0");
       eventually(this::logged, () -> METRICS_PORT.matcher(logged()).find());
-      assertThat(get("/readyz")).isEqualTo("ok\n");
-      assertThat(get("/metrics"))
+      assertThat(get("/readyz").body()).isEqualTo("ok\n");
+      assertThat(get("/metrics").body())
           .contains(
               "tranche_gpu_sm_utilization_ratio{UUID=\"GPU-0\",gpu=\"0\",modelName=\"Tesla T4\"} 0.4")
           .contains("tranche_node_replicas_healthy 1.0")
@@ -88,13 +88,59 @@ class NodePluginMainIT {
     }
   }
 
-  private String get(String path) throws Exception {
+  private HttpResponse<String> get(String path) throws Exception {
     Matcher port = METRICS_PORT.matcher(logged());
     assertThat(port.find()).isTrue();
     URI uri = URI.create("http://127.0.0.1:" + port.group(1) + path);
     try (HttpClient http = HttpClient.newHttpClient()) {
-      return http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString())
-          .body();
+      return http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+    }
+  }
+
+  @Test
+  void nodeWithoutDriver_isReadyAndUnregistered_untilTheDriverAppears() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    Path root = Files.createDirectory(folder.resolve("root"));
+    FakeKubelet kubelet = new FakeKubelet(folder);
+    kubelet.start();
+    Process process = start("--driver-root-ctr-path=" + root, "--fail-on-init-error=false");
+    try {
+      eventually(this::logged, () -> METRICS_PORT.matcher(logged()).find());
+      eventually(this::logged, () -> readyBecause("waits for a driver: libnvidia-ml.so.1 is"));
+      Path library = Files.createDirectories(root.resolve("usr/lib64"));
+      Files.copy(nvml.library(), library.resolve("libnvidia-ml.so.1"));
+      eventually(this::logged, () -> readyBecause("waits for a driver: NVML cannot start"));
+      assertThat(kubelet.registrations()).isZero();
+      assertThat(folder.resolve("nvidia-gpu.sock")).doesNotExist();
+      Files.writeString(library.resolve("gpus.state"), gpu(0, "") + "\n");
+      eventually(this::logged, () -> kubelet.healthy() == 1);
+      eventually(this::logged, () -> readyBecause("ok"));
+      assertThat(logged().split("waiting for a driver", -1)).hasSize(3);
+    } finally {
+      process.destroyForcibly();
+      kubelet.close();
+    }
+  }
+
+  private boolean readyBecause(String sentence) {
+    try {
+      HttpResponse<String> answer = get("/readyz");
+      return answer.statusCode() == 200 && answer.body().contains(sentence);
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  @Test
+  void driverWithoutGpu_isReadyWithoutAKubelet() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state("");
+    Process process = start("--driver-root-ctr-path=" + nvml.root());
+    try {
+      eventually(this::logged, () -> METRICS_PORT.matcher(logged()).find());
+      eventually(this::logged, () -> readyBecause("no usable GPU"));
+    } finally {
+      process.destroyForcibly();
     }
   }
 
@@ -103,7 +149,11 @@ class NodePluginMainIT {
     Process process = start("--driver-root-ctr-path=" + folder);
     assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
     assertThat(process.exitValue()).isEqualTo(1);
-    assertThat(logged()).contains("libnvidia-ml.so.1").contains("--driver-root-ctr-path");
+    assertThat(logged())
+        .contains("libnvidia-ml.so.1")
+        .contains("--driver-root-ctr-path")
+        .contains("runtimeClassName=nvidia")
+        .contains("nvidiaDriverRoot");
   }
 
   @Test

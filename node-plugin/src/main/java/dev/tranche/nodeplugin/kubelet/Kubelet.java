@@ -8,6 +8,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** Our whole standing with the kubelet. Confined to the event loop. */
@@ -15,7 +16,7 @@ public final class Kubelet {
   private final Vertx vertx;
   private final Options options;
   private final Assignments assignments;
-  private final List<String> controlDevices;
+  private final Supplier<List<String>> controlDevices;
   private final NodeMetrics metrics;
   private final Listener listener;
   private final PodResourcesClient podResources;
@@ -34,13 +35,14 @@ public final class Kubelet {
   }
 
   /**
-   * @param controlDevices device nodes that exist beside those of the GPUs
+   * @param controlDevices device nodes that exist beside those of the GPUs; asked once GPUs are
+   *     known
    */
   public Kubelet(
       Vertx vertx,
       Options options,
       Assignments assignments,
-      List<String> controlDevices,
+      Supplier<List<String>> controlDevices,
       NodeMetrics metrics,
       Listener listener) {
     this.vertx = vertx;
@@ -99,7 +101,7 @@ public final class Kubelet {
             podResources,
             readBack,
             new Admissions(assignments, resource),
-            controlDevices,
+            controlDevices.get(),
             metrics,
             replicas);
     return new KubeletLink(

@@ -5,7 +5,6 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
-import java.util.List;
 import java.util.function.Supplier;
 
 /** Plain HTTP: /metrics, /healthz, /readyz. */
@@ -13,14 +12,11 @@ public final class MetricsServer {
   private static final String TEXT = "text/plain; version=0.0.4; charset=utf-8";
 
   private final NodeMetrics metrics;
-  private final Supplier<List<String>> missing;
+  private final Supplier<Readiness> readiness;
 
-  /**
-   * @param missing sentences that say what is missing for service; empty: ready
-   */
-  public MetricsServer(NodeMetrics metrics, Supplier<List<String>> missing) {
+  public MetricsServer(NodeMetrics metrics, Supplier<Readiness> readiness) {
     this.metrics = metrics;
-    this.missing = missing;
+    this.readiness = readiness;
   }
 
   public Future<HttpServer> listen(Vertx vertx, HostPort at) {
@@ -37,12 +33,9 @@ public final class MetricsServer {
   }
 
   private void ready(HttpServerRequest request) {
-    List<String> sentences = missing.get();
-    if (sentences.isEmpty()) {
-      answer(request, 200, "ok\n");
-    } else {
-      answer(request, 503, String.join("\n", sentences) + "\n");
-    }
+    Readiness now = readiness.get();
+    String body = now.sentences().isEmpty() ? "ok" : String.join("\n", now.sentences());
+    answer(request, now.ready() ? 200 : 503, body + "\n");
   }
 
   private static void answer(HttpServerRequest request, int status, String body) {

@@ -52,7 +52,7 @@ public final class JnaNvml implements Nvml {
           NvmlCode.LIBRARY_NOT_FOUND, library.getFile() + " is too old for us: " + e.getMessage());
     }
     boolean newer = bindNewer(library);
-    check(NvmlFunctions.nvmlInit_v2(), "NVML cannot start");
+    checkStart(NvmlFunctions.nvmlInit_v2());
     return new JnaNvml(new NumaNodes(Path.of("/sys")), newer, createEventSet());
   }
 
@@ -72,12 +72,21 @@ public final class JnaNvml implements Nvml {
     }
   }
 
+  private static void checkStart(int result) {
+    if (result != NvmlCode.SUCCESS) {
+      throw failure(result, "NVML cannot start", NvmlCode.startAdvice(result));
+    }
+  }
+
   private static void check(int result, String what) {
     if (result != NvmlCode.SUCCESS) {
-      String text = NvmlFunctions.nvmlErrorString(result);
-      throw new NvmlException(
-          result, what + ": " + text + " (NVML code " + result + ")" + NvmlCode.advice(result));
+      throw failure(result, what, NvmlCode.advice(result));
     }
+  }
+
+  private static NvmlException failure(int result, String what, String advice) {
+    String text = NvmlFunctions.nvmlErrorString(result);
+    return new NvmlException(result, what + ": " + text + " (NVML code " + result + ")" + advice);
   }
 
   @Override

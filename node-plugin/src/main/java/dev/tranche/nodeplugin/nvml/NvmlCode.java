@@ -5,23 +5,33 @@ final class NvmlCode {
   static final int SUCCESS = 0;
   static final int NOT_SUPPORTED = 3;
   static final int INSUFFICIENT_SIZE = 7;
-  static final int DRIVER_NOT_LOADED = 9;
   static final int TIMEOUT = 10;
   static final int LIBRARY_NOT_FOUND = 12;
   static final int GPU_IS_LOST = 15;
   static final int RESET_REQUIRED = 16;
   static final int LIB_RM_VERSION_MISMATCH = 18;
 
+  private static final String CURE =
+      "; where the nvidia runtime is not the default, set the chart value runtimeClassName=nvidia,"
+          + " or set nvidiaDriverRoot to where the driver is installed";
+
   private NvmlCode() {}
+
+  /** What a person should look at when NVML does not start, whichever code it gives for that. */
+  static String startAdvice(int code) {
+    return code == LIB_RM_VERSION_MISMATCH
+        ? advice(code)
+        : "; check that the nvidia kernel module is loaded (nvidia-smi on the host) and that the"
+            + " device nodes /dev/nvidia* are in the container, since the library fails without them"
+            + CURE;
+  }
 
   /** What a person should look at, to follow NVML's text; empty where nothing is known to help. */
   static String advice(int code) {
     return switch (code) {
-      case DRIVER_NOT_LOADED ->
-          "; check that the nvidia kernel module is loaded (nvidia-smi on the host) and that"
-              + " /dev/nvidiactl is in the container";
       case LIBRARY_NOT_FOUND ->
-          "; check that the driver is installed and its root is mounted at --driver-root-ctr-path";
+          "; check that the driver is installed and its root is mounted at --driver-root-ctr-path"
+              + CURE;
       case LIB_RM_VERSION_MISMATCH ->
           "; the library and the kernel module differ: reboot the node or reload the module";
       case GPU_IS_LOST, RESET_REQUIRED ->

@@ -91,7 +91,10 @@ class JnaNvmlIT {
     assertThatThrownBy(() -> JnaNvml.open(fake.root()))
         .isInstanceOf(NvmlException.class)
         .hasMessageContaining("Driver Not Loaded")
-        .hasMessageContaining("nvidia-smi");
+        .hasMessageContaining("nvidia-smi")
+        .hasMessageContaining("/dev/nvidia*")
+        .hasMessageContaining("runtimeClassName=nvidia")
+        .hasMessageContaining("nvidiaDriverRoot");
   }
 
   @Test
