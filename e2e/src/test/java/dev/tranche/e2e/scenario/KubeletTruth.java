@@ -33,7 +33,7 @@ record KubeletTruth(ListPodResourcesResponse response) {
     }
   }
 
-  /** Device ids by container. */
+  /** Device ids by container; the kubelet keeps no order. */
   Map<String, List<String>> devices(String namespace, String pod) {
     var devices = new TreeMap<String, List<String>>();
     for (PodResources of : response.getPodResourcesList()) {
@@ -45,6 +45,7 @@ record KubeletTruth(ListPodResourcesResponse response) {
                         c.getName(),
                         c.getDevicesList().stream()
                             .flatMap(d -> d.getDeviceIdsList().stream())
+                            .sorted()
                             .toList()));
       }
     }
