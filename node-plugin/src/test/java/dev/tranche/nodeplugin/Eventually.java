@@ -6,7 +6,7 @@ import java.util.function.Supplier;
 
 /** Waits for what another thread or process brings about; the limit only ends a broken test. */
 public final class Eventually {
-  private static final long LIMIT_NS = 10_000_000_000L;
+  private static final long LIMIT_NS = 30_000_000_000L;
   private static final long STEP_NS = 5_000_000L;
 
   private Eventually() {}
