@@ -58,6 +58,8 @@ public final class Ledger {
   /** Uids of pods that are gone, the oldest first, with the time when that is forgotten. */
   private final LinkedHashMap<String, Long> tombstones = new LinkedHashMap<>();
 
+  private boolean synced;
+
   public Ledger(Timing timing) {
     this.timing = timing;
   }
@@ -93,6 +95,7 @@ public final class Ledger {
       case Event.BindDone(String uid) -> bindDone(step, uid);
       case Event.BindFailed(String uid) -> bindFailed(step, uid);
       case Event.BindUnknown(String uid) -> bindUnknown(step, uid);
+      case Event.Synced() -> synced = true;
       case Event.Tick() -> tick(step);
     }
     step.before().forEach((node, room) -> grew(step, node, room));
@@ -272,6 +275,7 @@ public final class Ledger {
     if (state.holdingsKnown()) {
       book.holdingsAtMs = step.nowMs();
     }
+    book.unshown.keySet().retainAll(state.echoes().stream().map(Assignment::uid).toList());
     state.echoes().forEach(echo -> echo(step, book, echo));
     for (Hold hold : List.copyOf(book.holds.values())) {
       Hold placed = hold.placement() == null ? placedAgain(book, hold) : hold;
@@ -316,14 +320,26 @@ public final class Ledger {
     } else if (holder != null && holder != book) {
       // A bind that failed there is tried here, by another replica: its own business to retract.
       return;
+    } else if (holder == null && pod == null && neverCame(step, book, echo.uid())) {
+      step.say(new Decision.Retract(book.name, echo.uid()));
     } else if (holder == null) {
       put(book, tentative(echo.uid(), echo.key(), book, echo.resource(), echo.placement(), step));
     } else {
       Hold hold = Objects.requireNonNull(book.holds.get(echo.uid()));
-      if (hold.stage() == Stage.TENTATIVE) {
+      boolean awaited = pod != null || !neverCame(step, book, echo.uid());
+      if (hold.stage() == Stage.TENTATIVE && awaited) {
         put(book, hold.until(step.nowMs() + timing.tentativeMs()));
       }
     }
+  }
+
+  /**
+   * Whether an echoed pod that no informer has shown has had its time. Its deletion may have been
+   * seen by nobody, and the node would keep its assignment for an hour.
+   */
+  private boolean neverCame(Step step, NodeBook book, String uid) {
+    long until = book.unshown.computeIfAbsent(uid, first -> step.nowMs() + timing.tentativeMs());
+    return synced && until <= step.nowMs();
   }
 
   private static boolean settledElsewhere(@Nullable NodeBook holder, NodeBook book, String uid) {

@@ -26,6 +26,12 @@ final class NodeBook {
    */
   record Ended(long atMs, long listedUntilMs) {}
 
+  /**
+   * Echoed pods that no informer has shown, by uid, with the time until which one may yet: a new
+   * pod's assignment can come before the pod.
+   */
+  final Map<String, Long> unshown = new HashMap<>();
+
   @Nullable NodeFacts facts;
   @Nullable NodeState state;
 

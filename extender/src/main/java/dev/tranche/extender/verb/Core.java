@@ -67,6 +67,7 @@ public final class Core {
   /** The informers have shown everything once. */
   public void synced() {
     syncedAtMs = nowMs();
+    told(new Event.Synced());
   }
 
   /** What else must be so before we decide, such as leadership: a sentence while it is not. */

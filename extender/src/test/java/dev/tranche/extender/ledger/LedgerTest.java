@@ -200,6 +200,42 @@ final class LedgerTest {
         .contains(new Decision.Retract(NODE, "p"));
   }
 
+  /** Its deletion was seen by nobody: we were not there, or the node was not for too long. */
+  @Test
+  void echo_ofAPodThatNoInformerShows_isRetractedOnceItsTimeIsUp() {
+    echoed("p", 1);
+    apply(new Event.Synced());
+    assertThat(echoed("p", 25)).noneMatch(Decision.Retract.class::isInstance);
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(echoed("p", 70)).contains(new Decision.Retract(NODE, "p"));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  @Test
+  void echo_beforeTheInformersAreSynced_isRenewed() {
+    assertThat(echoed("p", 200)).noneMatch(Decision.Retract.class::isInstance);
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  @Test
+  void echo_ofAPodThatTheInformerShowsPending_isRenewed() {
+    apply(new Event.Synced());
+    apply(new Event.PodSeen(pod("p", null)));
+    assertThat(echoed("p", 200)).noneMatch(Decision.Retract.class::isInstance);
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  private List<Decision> echoed(String uid, int seconds) {
+    var decisions = new java.util.ArrayList<Decision>();
+    for (int i = 0; i < seconds; i++) {
+      decisions.addAll(
+          apply(new Event.Reported(NODE, state(Map.of(), List.of(echo(uid, "gpu-0"))))));
+      nowMs += 1_000;
+      decisions.addAll(apply(new Event.Tick()));
+    }
+    return decisions;
+  }
+
   /**
    * Seen in a burst: the replica that is not asked took the assignment from the node that had it.
    */
