@@ -43,6 +43,8 @@ public final class Extender implements AutoCloseable {
   private static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
+  private static final long OPEN_AGAIN_MS = 500;
+  private static final long OPEN_AGAIN_MAX_MS = 30_000;
   private static final Logger log = LoggerFactory.getLogger(Extender.class);
 
   private final ExtenderConfig config;
@@ -62,6 +64,8 @@ public final class Extender implements AutoCloseable {
   private @Nullable Informers informers;
   private @Nullable HttpServer ops;
   private volatile @Nullable StreamServer stream;
+  private volatile @Nullable PemKeyCertOptions newest;
+  private Future<Void> certificates = Future.succeededFuture();
 
   /**
    * @param client stays the caller's to close
@@ -167,16 +171,36 @@ public final class Extender implements AutoCloseable {
         : Optional.empty();
   }
 
-  /** The first certificate opens the ports that need one; later ones renew it. */
+  /**
+   * The first certificate opens the ports that need one; later ones renew it. One after the other,
+   * and an open that fails is tried again until there is a newer certificate.
+   */
   private synchronized void certified(PemKeyCertOptions options) {
+    newest = options;
+    certificates = certificates.transform(before -> use(options, OPEN_AGAIN_MS));
+  }
+
+  /** Never fails. */
+  private Future<Void> use(PemKeyCertOptions options, long againMs) {
+    if (!options.equals(newest)) {
+      return Future.succeededFuture();
+    }
     StreamServer open = stream;
     Future<?> used =
         open == null
             ? openWith(options)
             : open.renew(options)
                 .compose(done -> verbsTls() ? verbs.renew(options) : Future.succeededFuture(true));
-    used.onSuccess(done -> log.info("the certificate of Secret {} is in use", tlsSecret()))
-        .onFailure(e -> log.error("the certificate of Secret {} is unusable", tlsSecret(), e));
+    return used.onSuccess(done -> log.info("the certificate of Secret {} is in use", tlsSecret()))
+        .onFailure(e -> log.error("the certificate of Secret {} is unusable", tlsSecret(), e))
+        .<Void>mapEmpty()
+        .recover(
+            failed ->
+                stream != null
+                    ? Future.succeededFuture()
+                    : vertx
+                        .timer(againMs, TimeUnit.MILLISECONDS)
+                        .compose(due -> use(options, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
   }
 
   private boolean verbsTls() {
@@ -189,7 +213,17 @@ public final class Extender implements AutoCloseable {
             address(config.stream()), options, tokens, streams, core, verbs.loop(), metrics);
     return vertx
         .deployVerticle(server)
-        .compose(deployed -> verbsTls() ? verbs.listen(options) : Future.succeededFuture())
+        .compose(
+            deployed ->
+                verbsTls()
+                    ? verbs
+                        .listen(options)
+                        .recover(
+                            failed ->
+                                vertx
+                                    .undeploy(deployed)
+                                    .transform(closed -> Future.failedFuture(failed)))
+                    : Future.succeededFuture())
         .onSuccess(listening -> stream = server);
   }
 

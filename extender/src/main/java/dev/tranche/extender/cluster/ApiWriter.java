@@ -107,13 +107,18 @@ public final class ApiWriter implements Api {
   }
 
   @Override
-  public void wake(String node) {
+  public Future<?> wake(String node) {
     String patch =
         "{\"metadata\":{\"annotations\":{\"%s\":\"%s\"}}}".formatted(Names.ROOM, Instant.now());
-    writes
+    return writes
         .submit(
             () -> client.nodes().withName(node).patch(PatchContext.of(PatchType.JSON_MERGE), patch))
-        .onFailure(e -> log.warn("node {} was not marked as roomier: {}", node, e.getMessage()));
+        .onFailure(
+            e ->
+                log.warn(
+                    "node {} was not marked as roomier; it is tried again: {}",
+                    node,
+                    e.getMessage()));
   }
 
   @Override

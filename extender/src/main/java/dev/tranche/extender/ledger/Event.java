@@ -33,5 +33,8 @@ public sealed interface Event {
   /** The API server was asked and has not answered. */
   record BindUnknown(String uid) implements Event {}
 
+  /** The informers have shown every pod and node once: one that is not known is not there. */
+  record Synced() implements Event {}
+
   record Tick() implements Event {}
 }

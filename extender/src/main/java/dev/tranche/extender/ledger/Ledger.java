@@ -45,6 +45,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Time is a parameter, in milliseconds of a clock that never goes back.
  */
 public final class Ledger {
+  /** A node's list of holdings may be this old when it arrives; it is read every 2 s. */
+  private static final long LIST_AGE_MS = 5_000;
+
   private final Timing timing;
   private final Map<String, NodeBook> nodes = new HashMap<>();
   private final Map<String, PodFacts> pods = new HashMap<>();
@@ -54,6 +57,8 @@ public final class Ledger {
 
   /** Uids of pods that are gone, the oldest first, with the time when that is forgotten. */
   private final LinkedHashMap<String, Long> tombstones = new LinkedHashMap<>();
+
+  private boolean synced;
 
   public Ledger(Timing timing) {
     this.timing = timing;
@@ -90,6 +95,7 @@ public final class Ledger {
       case Event.BindDone(String uid) -> bindDone(step, uid);
       case Event.BindFailed(String uid) -> bindFailed(step, uid);
       case Event.BindUnknown(String uid) -> bindUnknown(step, uid);
+      case Event.Synced() -> synced = true;
       case Event.Tick() -> tick(step);
     }
     step.before().forEach((node, room) -> grew(step, node, room));
@@ -122,7 +128,7 @@ public final class Ledger {
     if (pod.ended()) {
       end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
     } else if (pod.node() != null) {
-      settle(step, pod, book(pod.node()));
+      settle(step, pod, book(pod.node()), before == null && pod.running());
     }
   }
 
@@ -140,12 +146,18 @@ public final class Ledger {
       return;
     }
     step.touch(book);
-    book.ended.put(key, listedUntilMs);
+    book.ended.put(key, new NodeBook.Ended(step.nowMs(), listedUntilMs));
+    // The next pod of that name must not be taken for this one.
+    book.state = book.state == null ? null : book.state.without(key);
     drop(step, uid);
   }
 
-  /** The pod is on this node, whoever put it there. */
-  private void settle(Step step, PodFacts pod, NodeBook book) {
+  /**
+   * The pod is on this node, whoever put it there.
+   *
+   * @param ranBefore it ran before we first saw it, so the node's last list may have it
+   */
+  private void settle(Step step, PodFacts pod, NodeBook book, boolean ranBefore) {
     NodeBook holder = holders.get(pod.uid());
     Hold hold = holder == book ? book.holds.get(pod.uid()) : null;
     if (holder != book) {
@@ -154,7 +166,13 @@ public final class Ledger {
     step.touch(book);
     Hold bound = bound(step, pod, book, hold);
     put(book, bound);
-    readBack(step, book, bound);
+    boolean listed =
+        (hold == null || hold.stage() == Stage.TENTATIVE)
+            ? ranBefore
+            : hold.stage() == Stage.BOUND && book.holdingsAtMs > hold.sinceMs();
+    if (listed) {
+      readBack(step, book, bound);
+    }
   }
 
   private Hold bound(Step step, PodFacts pod, NodeBook book, @Nullable Hold hold) {
@@ -254,10 +272,14 @@ public final class Ledger {
     boolean opened = !book.live;
     book.live = true;
     book.state = state.orHoldingsOf(book.state);
+    if (state.holdingsKnown()) {
+      book.holdingsAtMs = step.nowMs();
+    }
+    book.unshown.keySet().retainAll(state.echoes().stream().map(Assignment::uid).toList());
     state.echoes().forEach(echo -> echo(step, book, echo));
     for (Hold hold : List.copyOf(book.holds.values())) {
       Hold placed = hold.placement() == null ? placedAgain(book, hold) : hold;
-      Hold read = readBack(step, book, placed);
+      Hold read = state.holdingsKnown() ? readBack(step, book, placed) : placed;
       if (opened && outstanding(read)) {
         step.say(new Decision.Assign(book.name, read.assignment()));
       }
@@ -298,14 +320,26 @@ public final class Ledger {
     } else if (holder != null && holder != book) {
       // A bind that failed there is tried here, by another replica: its own business to retract.
       return;
+    } else if (holder == null && pod == null && neverCame(step, book, echo.uid())) {
+      step.say(new Decision.Retract(book.name, echo.uid()));
     } else if (holder == null) {
       put(book, tentative(echo.uid(), echo.key(), book, echo.resource(), echo.placement(), step));
     } else {
       Hold hold = Objects.requireNonNull(book.holds.get(echo.uid()));
-      if (hold.stage() == Stage.TENTATIVE) {
+      boolean awaited = pod != null || !neverCame(step, book, echo.uid());
+      if (hold.stage() == Stage.TENTATIVE && awaited) {
         put(book, hold.until(step.nowMs() + timing.tentativeMs()));
       }
     }
+  }
+
+  /**
+   * Whether an echoed pod that no informer has shown has had its time. Its deletion may have been
+   * seen by nobody, and the node would keep its assignment for an hour.
+   */
+  private boolean neverCame(Step step, NodeBook book, String uid) {
+    long until = book.unshown.computeIfAbsent(uid, first -> step.nowMs() + timing.tentativeMs());
+    return synced && until <= step.nowMs();
   }
 
   private static boolean settledElsewhere(@Nullable NodeBook holder, NodeBook book, String uid) {
@@ -316,10 +350,22 @@ public final class Ledger {
     return hold != null && hold.stage() != Stage.TENTATIVE;
   }
 
-  /** Moves or confirms a bound hold by what the kubelet says. */
+  /** Whether what the node lists under this key may still be an earlier pod of the same name. */
+  private static boolean ofAnEarlierPod(NodeBook book, String key) {
+    NodeBook.Ended ended = book.ended.get(key);
+    return ended != null && book.holdingsAtMs - ended.atMs() < LIST_AGE_MS;
+  }
+
+  /**
+   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name,
+   * so the caller sees to it that the list is not older than the hold.
+   */
   private Hold readBack(Step step, NodeBook book, Hold hold) {
     PodFacts pod = pods.get(hold.uid());
     if (book.state == null || pod == null || pod.node() == null) {
+      return hold;
+    }
+    if (ofAnEarlierPod(book, hold.key())) {
       return hold;
     }
     Map<String, Map<String, Integer>> read = book.state.holdings().get(hold.key());
@@ -406,7 +452,7 @@ public final class Ledger {
   private void tick(Step step) {
     tombstones.values().removeIf(until -> until <= step.nowMs());
     for (NodeBook book : List.copyOf(nodes.values())) {
-      book.ended.values().removeIf(until -> until <= step.nowMs());
+      book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs());
       for (Hold hold : List.copyOf(book.holds.values())) {
         pass(step, book, hold);
       }

@@ -17,11 +17,27 @@ final class NodeBook {
   /** By pod uid. */
   final Map<String, Hold> holds = new LinkedHashMap<>();
 
-  /** Pods that ended here, by key, with the time until which the kubelet may still list them. */
-  final Map<String, Long> ended = new HashMap<>();
+  /** Pods that ended here, by key. */
+  final Map<String, Ended> ended = new HashMap<>();
+
+  /**
+   * @param atMs when we learnt of it
+   * @param listedUntilMs until then the kubelet may still list it
+   */
+  record Ended(long atMs, long listedUntilMs) {}
+
+  /**
+   * Echoed pods that no informer has shown, by uid, with the time until which one may yet: a new
+   * pod's assignment can come before the pod.
+   */
+  final Map<String, Long> unshown = new HashMap<>();
 
   @Nullable NodeFacts facts;
   @Nullable NodeState state;
+
+  /** When the holdings of {@link #state} came: it may be older than the rest. */
+  long holdingsAtMs;
+
   boolean live;
 
   NodeBook(String name) {

@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -29,5 +30,15 @@ public record NodeState(
     return holdingsKnown || before == null
         ? this
         : new NodeState(serving, gpus, before.holdings, before.holdingsKnown, echoes);
+  }
+
+  /** Without what a pod that has ended held. */
+  NodeState without(String key) {
+    if (!holdings.containsKey(key)) {
+      return this;
+    }
+    var others = new HashMap<>(holdings);
+    others.remove(key);
+    return new NodeState(serving, gpus, others, holdingsKnown, echoes);
   }
 }

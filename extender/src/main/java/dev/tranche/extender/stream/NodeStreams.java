@@ -87,8 +87,9 @@ public final class NodeStreams implements Nodes {
         .onFailure(late -> log.debug("node {}: {}", stream.node, late.getMessage()));
   }
 
-  /** Every directive says the config anew. */
-  private NodeDirective.Builder named(String node, NodeDirective.Builder directive) {
-    return directive.setConfigName(configs.getOrDefault(node, ""));
+  /** Every directive says the config anew, once the node's labels have been read. */
+  NodeDirective.Builder named(String node, NodeDirective.Builder directive) {
+    @Nullable String config = configs.get(node);
+    return config == null ? directive : directive.setConfigName(config);
   }
 }

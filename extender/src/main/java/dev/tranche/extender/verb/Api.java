@@ -21,8 +21,8 @@ public interface Api {
   /** Never fails. */
   Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation);
 
-  /** Makes the scheduler look at rejected pods again. */
-  void wake(String node);
+  /** Makes the scheduler look at rejected pods again; may complete on any thread. */
+  Future<?> wake(String node);
 
   /** Tells the pod's owner why it waits. */
   void explainRejection(PodFacts pod, String message);

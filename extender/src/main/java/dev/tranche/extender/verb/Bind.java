@@ -55,11 +55,17 @@ public final class Bind {
     if (inFlight.size() >= IN_FLIGHT_MAX) {
       return error(IN_FLIGHT_MAX + " binds are under way; this one is tried again");
     }
-    return asked
-        .get(uid)
-        .or(() -> core.ledger.pod(uid))
-        .map(pod -> start(pod, node))
+    // The API server's word before the caller's; the informer may lag, so that has to do as well.
+    return core.ledger
+        .pod(uid)
+        .or(() -> asked.get(uid))
+        .map(pod -> pod.key().equals(key) ? start(pod, node) : error(misnamed(key, pod)))
         .orElseGet(() -> error("pod " + key + " was not filtered here; this is tried again"));
+  }
+
+  private static String misnamed(String key, PodFacts pod) {
+    return "pod %s was to be bound, but the pod of that uid, %s, is %s"
+        .formatted(key, pod.uid(), pod.key());
   }
 
   private Future<Optional<String>> start(PodFacts pod, String node) {

@@ -67,6 +67,7 @@ public final class Core {
   /** The informers have shown everything once. */
   public void synced() {
     syncedAtMs = nowMs();
+    told(new Event.Synced());
   }
 
   /** What else must be so before we decide, such as leadership: a sentence while it is not. */
@@ -158,13 +159,12 @@ public final class Core {
   /** The clock's turn: what is due ends, and one rejected pod may be woken. */
   public void tick() {
     told(new Event.Tick());
-    waiting
-        .wake(this::policyOf, nowMs())
-        .ifPresent(
-            node -> {
-              metrics.wakeUp();
-              api.wake(node);
-            });
+    waiting.wake(this::policyOf, nowMs(), this::wake);
+  }
+
+  private Future<?> wake(String node) {
+    metrics.wakeUp();
+    return api.wake(node);
   }
 
   void rejected(PodFacts pod, List<Evaluation> evaluations) {

@@ -3,15 +3,16 @@ package dev.tranche.extender.verb;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.score.Policy;
+import io.vertx.core.Future;
 import java.util.Collections;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Pods that filter has rejected, and the nodes whose room has grown since. kube-scheduler tries a
@@ -30,6 +31,10 @@ public final class Waiting {
   private final Map<String, Rejected> pods = new LinkedHashMap<>();
   private final Set<String> changed = new LinkedHashSet<>();
   private long lastMs = Long.MIN_VALUE / 2;
+  private @Nullable Patch underWay;
+
+  /** The node that is being patched, and the pods that this wakes. */
+  private record Patch(String node, List<Rejected> wakes, Future<?> done) {}
 
   /**
    * @param nodes that refused it, sorted
@@ -72,10 +77,13 @@ public final class Waiting {
     return pods.size();
   }
 
-  /** A node that a rejected pod would fit on now; at most one a second. */
-  Optional<String> wake(Function<PodFacts, Policy> policyOf, long nowMs) {
-    if (changed.isEmpty() || nowMs - lastMs < BETWEEN_MS) {
-      return Optional.empty();
+  /**
+   * Patches a node that a rejected pod would fit on now: at most one a second, one at a time. The
+   * pods wait until it is done, so that one that failed is tried again.
+   */
+  void wake(Function<PodFacts, Policy> policyOf, long nowMs, Function<String, Future<?>> patch) {
+    if (!settled() || changed.isEmpty() || nowMs - lastMs < BETWEEN_MS) {
+      return;
     }
     int tries = 0;
     for (Iterator<String> nodes = changed.iterator(); nodes.hasNext() && tries < TRIES_MAX; ) {
@@ -83,12 +91,43 @@ public final class Waiting {
       nodes.remove();
       tries += pods.size();
       // Any node's change wakes all rejected pods, so those that fit here need no second call.
-      if (pods.values().removeIf(p -> p.refusedBy(node) && fits(p.pod(), node, policyOf, nowMs))) {
+      List<Rejected> wakes =
+          pods.values().stream()
+              .filter(p -> p.refusedBy(node) && fits(p.pod(), node, policyOf, nowMs))
+              .toList();
+      if (!wakes.isEmpty()) {
         lastMs = nowMs;
-        return Optional.of(node);
+        underWay = new Patch(node, wakes, patch.apply(node));
+        return;
       }
     }
-    return Optional.empty();
+  }
+
+  /** Looks after the last patch; whether there is none under way now. */
+  private boolean settled() {
+    Patch patch = underWay;
+    if (patch == null) {
+      return true;
+    }
+    if (!patch.done().isComplete()) {
+      return false;
+    }
+    underWay = null;
+    if (patch.done().failed()) {
+      changed.add(patch.node());
+    } else {
+      patch.wakes().forEach(this::woken);
+    }
+    return true;
+  }
+
+  /** Unless it was rejected once more in the meantime. */
+  @SuppressWarnings("ReferenceEquality")
+  private void woken(Rejected rejected) {
+    String uid = rejected.pod().uid();
+    if (pods.get(uid) == rejected) {
+      pods.remove(uid);
+    }
   }
 
   private boolean fits(PodFacts pod, String node, Function<PodFacts, Policy> policyOf, long nowMs) {

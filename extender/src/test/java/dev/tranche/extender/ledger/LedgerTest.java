@@ -109,6 +109,53 @@ final class LedgerTest {
     assertThat(free("gpu-0")).isEqualTo(10);
   }
 
+  /** A StatefulSet's pod, deleted and made anew within the age of the node's list. */
+  @Test
+  void readBack_ofAnEarlierPodOfTheSameName_isIgnored() {
+    var earlier = Map.of("ns/web-0", Map.of("main", Map.of("gpu-0", 3)));
+    report(NODE, Map.of());
+    apply(new Event.PodSeen(named("old", "web-0", NODE, false, "gpu-0")));
+    report(NODE, earlier);
+    assertThat(ledger.hold("old").orElseThrow().confirmed()).isTrue();
+    nowMs += 500;
+    apply(new Event.PodGone("old", "ns/web-0"));
+    apply(new Event.BindStarted(named("new", "web-0", null, false, null), NODE, on("gpu-1", 3)));
+    apply(new Event.BindDone("new"));
+    nowMs += 500;
+    var decisions = new java.util.ArrayList<>(report(NODE, earlier));
+    decisions.addAll(apply(new Event.PodSeen(named("new", "web-0", NODE, false, "gpu-1"))));
+    nowMs += 500;
+    decisions.addAll(report(NODE, earlier));
+    decisions.addAll(apply(new Event.PodSeen(named("new", "web-0", NODE, true, "gpu-1"))));
+    assertThat(decisions).noneMatch(Decision.Drifted.class::isInstance);
+    assertThat(ledger.hold("new").orElseThrow().confirmed()).isFalse();
+    assertThat(free("gpu-0")).isEqualTo(10);
+    assertThat(free("gpu-1")).isEqualTo(7);
+    nowMs += 5_000;
+    report(NODE, Map.of("ns/web-0", Map.of("main", Map.of("gpu-1", 3))));
+    assertThat(ledger.hold("new").orElseThrow().confirmed()).isTrue();
+  }
+
+  @Test
+  void readBack_olderThanTheHold_isIgnored() {
+    report(NODE, Map.of("ns/web-0", Map.of("main", Map.of("gpu-0", 3))));
+    nowMs += 500;
+    apply(new Event.PodSeen(named("new", "web-0", NODE, false, "gpu-1")));
+    apply(new Event.PodSeen(named("new", "web-0", NODE, true, "gpu-1")));
+    assertThat(ledger.hold("new").orElseThrow().held()).containsOnlyKeys("gpu-1");
+    assertThat(ledger.hold("new").orElseThrow().confirmed()).isFalse();
+  }
+
+  @Test
+  void readBack_ofAPodThatRanBeforeWeSawIt_counts() {
+    report(NODE, Map.of("ns/web-0", Map.of("main", Map.of("gpu-0", 3))));
+    nowMs += 500;
+    apply(new Event.PodSeen(named("p", "web-0", NODE, true, null)));
+    assertThat(ledger.hold("p").orElseThrow().confirmed()).isTrue();
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(free("gpu-1")).isEqualTo(10);
+  }
+
   @Test
   void boundByOthers_withoutAPlace_countsOnEveryGpu() {
     report(NODE, Map.of());
@@ -151,6 +198,42 @@ final class LedgerTest {
     apply(new Event.PodGone("p", "ns/p"));
     assertThat(apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
         .contains(new Decision.Retract(NODE, "p"));
+  }
+
+  /** Its deletion was seen by nobody: we were not there, or the node was not for too long. */
+  @Test
+  void echo_ofAPodThatNoInformerShows_isRetractedOnceItsTimeIsUp() {
+    echoed("p", 1);
+    apply(new Event.Synced());
+    assertThat(echoed("p", 25)).noneMatch(Decision.Retract.class::isInstance);
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(echoed("p", 70)).contains(new Decision.Retract(NODE, "p"));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  @Test
+  void echo_beforeTheInformersAreSynced_isRenewed() {
+    assertThat(echoed("p", 200)).noneMatch(Decision.Retract.class::isInstance);
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  @Test
+  void echo_ofAPodThatTheInformerShowsPending_isRenewed() {
+    apply(new Event.Synced());
+    apply(new Event.PodSeen(pod("p", null)));
+    assertThat(echoed("p", 200)).noneMatch(Decision.Retract.class::isInstance);
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  private List<Decision> echoed(String uid, int seconds) {
+    var decisions = new java.util.ArrayList<Decision>();
+    for (int i = 0; i < seconds; i++) {
+      decisions.addAll(
+          apply(new Event.Reported(NODE, state(Map.of(), List.of(echo(uid, "gpu-0"))))));
+      nowMs += 1_000;
+      decisions.addAll(apply(new Event.Tick()));
+    }
+    return decisions;
   }
 
   /**
@@ -225,6 +308,21 @@ final class LedgerTest {
 
   private static PodFacts pod(String uid, String node, String gpu) {
     return facts(uid, node, false, Map.of(Names.GPU, gpu, Names.REPLICAS_PER_GPU, "10"));
+  }
+
+  private static PodFacts named(
+      String uid,
+      String name,
+      @org.jspecify.annotations.Nullable String node,
+      boolean running,
+      @org.jspecify.annotations.Nullable String gpu) {
+    var request = new Demand.Request("main", Demand.Kind.APP, 3);
+    var annotations = new java.util.HashMap<>(Map.of(Names.REPLICAS_PER_GPU, "10"));
+    if (gpu != null) {
+      annotations.put(Names.GPU, gpu);
+    }
+    return new PodFacts(
+        uid, "ns", name, node, false, running, Names.RESOURCE, List.of(request), annotations);
   }
 
   private static PodFacts ended(String uid, String node) {

@@ -25,6 +25,7 @@ final class FakeWorld implements Nodes, Api {
   final Map<String, String> told = new HashMap<>();
   final List<Assignment> assigned = new ArrayList<>();
   long nowMs = 100_000;
+  Future<?> patched = Future.succeededFuture();
   final Core core;
 
   FakeWorld(Policy policy) {
@@ -85,8 +86,9 @@ final class FakeWorld implements Nodes, Api {
   }
 
   @Override
-  public void wake(String node) {
+  public Future<?> wake(String node) {
     woken.add(node);
+    return patched;
   }
 
   @Override

@@ -9,6 +9,8 @@ import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -128,6 +130,28 @@ final class VerbsTest {
     world.report("b", new Gpu("b0", 0, 0));
     world.core.tick();
     assertThat(world.woken).containsExactly("b");
+  }
+
+  @Test
+  void rejectedPod_isWokenAgainWhenThePatchFails() {
+    Promise<Void> slow = Promise.promise();
+    world.patched = slow.future();
+    nodes(FakeWorld.pod("p", 3));
+    world.report("b", new Gpu("b0", 0, 0));
+    ticks(5);
+    assertThat(world.woken).containsExactly("b");
+    slow.fail("the API server is away");
+    world.patched = Future.succeededFuture();
+    ticks(5);
+    assertThat(world.woken).containsExactly("b", "b");
+    assertThat(world.core.waiting.size()).isZero();
+  }
+
+  private void ticks(int seconds) {
+    for (int i = 0; i < seconds; i++) {
+      world.nowMs += 1_000;
+      world.core.tick();
+    }
   }
 
   @Test

@@ -1,0 +1,58 @@
+package dev.tranche.extender.verb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import io.vertx.core.Vertx;
+import java.util.Optional;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+final class BindTest {
+  private final Vertx vertx = Vertx.vertx();
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private final Asked asked = new Asked();
+  private final Bind bind =
+      new Bind(world.core, asked, world, new Loop(vertx.getOrCreateContext()));
+
+  @BeforeEach
+  void report() {
+    world.report("a", new Gpu("a0", 0, 0));
+  }
+
+  @AfterEach
+  void stop() {
+    vertx.close().await();
+  }
+
+  @Test
+  void uidOfAnotherPod_isRefused() {
+    asked.put(FakeWorld.pod("p", 3));
+    assertThat(bind("ns/q", "p")).get().asString().contains("is ns/p");
+    assertThat(world.assigned).isEmpty();
+  }
+
+  @Test
+  void podThatTheInformerKnows_isNotTakenFromTheCaller() {
+    PodFacts known = FakeWorld.pod("p", 3);
+    world.core.told(new Event.PodSeen(known));
+    asked.put(FakeWorld.pod("p", 9));
+    assertThat(bind("ns/p", "p")).isEmpty();
+    assertThat(world.assigned.getFirst().placement().held()).containsEntry("a0", 3);
+  }
+
+  @Test
+  void podThatTheInformerHasNotShownYet_isBoundAsItWasFiltered() {
+    asked.put(FakeWorld.pod("p", 3));
+    assertThat(bind("ns/p", "p")).isEmpty();
+    assertThat(world.assigned).hasSize(1);
+  }
+
+  private Optional<String> bind(String key, String uid) {
+    return bind.bind(key, uid, "a").await();
+  }
+}
