@@ -11,6 +11,7 @@ import io.fabric8.kubernetes.client.dsl.Informable;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.Consumer;
@@ -101,7 +102,8 @@ public final class Informers implements AutoCloseable {
     loop.run(() -> core.told(new Event.NodeGone(node.getMetadata().getName())));
   }
 
-  private <T> ResourceEventHandler<T> handler(String what, Consumer<T> seen, Consumer<T> gone) {
+  private <T extends HasMetadata> ResourceEventHandler<T> handler(
+      String what, Consumer<T> seen, Consumer<T> gone) {
     return new ResourceEventHandler<>() {
       @Override
       public void onAdd(T item) {
@@ -110,6 +112,10 @@ public final class Informers implements AutoCloseable {
 
       @Override
       public void onUpdate(T before, T now) {
+        // After a lost watch, a name that was deleted and given again looks like an update.
+        if (!Objects.equals(before.getMetadata().getUid(), now.getMetadata().getUid())) {
+          gone.accept(before);
+        }
         seen.accept(now);
       }
 
