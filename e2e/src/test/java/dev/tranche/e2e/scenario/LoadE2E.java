@@ -46,7 +46,7 @@ class LoadE2E extends Scenario {
     tranche().gpus(GAMMA).idle();
     Await.until(
         "the pod to be woken though nothing changed in the API",
-        30,
+        3,
         () -> GAMMA.equals(nodeOf(get("waits"))));
     running("waits");
   }
