@@ -12,6 +12,11 @@ prepare_jdk() {
   export JAVA_HOME
 }
 
+prepare_compiler() {
+  CC=$("$root/.build/gcc.sh")
+  export CC
+}
+
 sources_hash() {
   hash_of "$root/pom.xml" "$root/.mvn" "$root"/{api,webhook,extender,node-plugin,e2e}/pom.xml \
     "$root"/{api,webhook,extender,node-plugin,e2e}/src/main "$JAVA_HOME/release"
@@ -19,13 +24,16 @@ sources_hash() {
 
 # Jars and their libraries; nothing is done when the sources are those of the last time.
 prepare_jars() {
-  local stamp=$root/target/jars.stamp now
-  now=$(sources_hash)
-  [ "$(cat "$stamp" 2>/dev/null)" != "$now" ] || return 0
+  [ "$(cat "$root/target/jars.stamp" 2>/dev/null)" != "$(sources_hash)" ] || return 0
   step "building the jars"
   (cd "$root" && ./mvnw -q -B -T2 package -DskipTests -Dspotless.check.skip -Dcyclonedx.skip)
+  jars_are_built
+}
+
+# jars_are_built: of the sources as they are, whoever has built them.
+jars_are_built() {
   mkdir -p "$root/target"
-  echo "$now" >"$stamp"
+  sources_hash >"$root/target/jars.stamp"
 }
 
 # make_image FOLDER: our image as a tar, as the engine saves it.
@@ -41,8 +49,7 @@ make_fake_nvml() { make -s -C "$root/e2e/fakenvml" OUT="$1" CC="$CC"; }
 prepare_cluster() {
   "$root/.build/docker.sh"
   prepare_jars
-  CC=$("$root/.build/gcc.sh")
-  export CC
+  prepare_compiler
   local image fake
   image_tag=tranche/tranche:$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release")
   image=$(cached image make_image "$image_tag")

@@ -1,5 +1,6 @@
 package dev.tranche.e2e.gpu;
 
+import dev.tranche.e2e.cluster.Node;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -18,9 +19,6 @@ import java.util.UUID;
  * rename, so that a reader never sees half a file.
  */
 public final class NodeGpus {
-  /** Where a node has this folder: the driver's root of the node plugin. */
-  public static final String DRIVER_ROOT = "/opt/tranche-e2e/driver";
-
   private static final String LIBRARY_FOLDER = "usr/lib64";
 
   private final Path stateFile;
@@ -34,7 +32,7 @@ public final class NodeGpus {
   /**
    * Fills a driver's folder: the library, and the state of idle GPUs.
    *
-   * @param driverFolder on the host; the node has it at {@link #DRIVER_ROOT}
+   * @param driverFolder on the host; the node has it at {@link Node#DRIVER_ROOT}
    * @param library the fake {@code libnvidia-ml.so.1}
    * @param node gives the uuids, which are the same each time
    */

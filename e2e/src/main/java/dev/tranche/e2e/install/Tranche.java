@@ -106,7 +106,7 @@ public final class Tranche implements AutoCloseable {
             .withKubeConfig(kubeconfig())
             .set("image.repository", artifacts.image().substring(0, colon))
             .set("image.tag", artifacts.image().substring(colon + 1))
-            .set("nvidiaDriverRoot", NodeGpus.DRIVER_ROOT)
+            .set("nvidiaDriverRoot", Node.DRIVER_ROOT)
             .set("extender.metricsNodePort", METRICS_PORT);
     plan.values().forEach(helm::set);
     helm.call();
