@@ -40,6 +40,11 @@ public record Artifacts(Path root, String image, Path imageTar, Path fakeNvml) {
     return Path.of(value(built(root), name));
   }
 
+  /** A folder with the programs {@code etcd} and {@code kube}. */
+  public Path kubernetes() {
+    return tool("kubectl").resolveSibling("");
+  }
+
   private static String value(Properties built, String key) {
     String value = built.getProperty(key);
     if (value == null) {
