@@ -7,6 +7,7 @@ import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.events.NodeEvents;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
@@ -41,6 +42,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Vertx vertx;
   private final NodeMetrics metrics = new NodeMetrics();
   private final NodeState state = new NodeState();
+  private final NodeEvents events = new NodeEvents(metrics, System::currentTimeMillis, this::tell);
   private final Assignments assignments = new Assignments();
   private final AssignmentKeeper keeper;
   private final Kubelet kubelet;
@@ -181,7 +183,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   public NodeReport.Builder report() {
     return reports
         .report(state, kubelet.registered(), System.currentTimeMillis())
-        .addAllAssignments(assignments.remaining(System.nanoTime() / 1_000_000));
+        .addAllAssignments(assignments.remaining(System.nanoTime() / 1_000_000))
+        .addAllEvents(events.newest());
   }
 
   /** Hears the value of the node's config label from every directive that tells it. */
