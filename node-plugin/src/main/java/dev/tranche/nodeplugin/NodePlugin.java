@@ -181,7 +181,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
     events.node(
         "ConfigRefused",
-        "config %s is refused, the one before stays in use: %s".formatted(name, reason),
+        "config %s is refused, %s: %s"
+            .formatted(
+                name,
+                state.configKnown() ? "the one before stays in use" : "so no GPU is advertised",
+                reason),
         true);
   }
 
