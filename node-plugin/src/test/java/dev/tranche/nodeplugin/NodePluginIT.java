@@ -475,6 +475,8 @@ class NodePluginIT {
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 5}]}}");
     eventually("the mended one is used", () -> kubelet.healthy() == 10);
     eventually("cured", () -> first.last().getConfig().getError().isEmpty());
+    assertThat(first.last().getEvents(1).getMessage())
+        .isEqualTo("config ten is in use: nvidia.com/gpu: 2 GPUs, 10 replicas");
     assertThat(plugin.metrics().scrape()).contains("tranche_node_config_errors 0.0");
   }
 
