@@ -34,11 +34,6 @@ default: |
 {{- default (printf "%s-config" (include "tranche.name" .)) .Values.config.name -}}
 {{- end -}}
 
-{{/* A resource's full name, as NVIDIA's file may leave the prefix out. */}}
-{{- define "tranche.resourceName" -}}
-{{ if contains "/" . }}{{ . }}{{ else }}nvidia.com/{{ . }}{{ end }}
-{{- end -}}
-
 {{/* The extended resources that the configs advertise, as a JSON list. A config may rename, so all keys are read. */}}
 {{- define "tranche.resources" -}}
 {{- $names := list -}}
@@ -131,4 +126,9 @@ readinessProbe:
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}
 {{- end -}}
+{{- end -}}
+
+{{/* A resource's full name, as NVIDIA's file may leave the prefix out. */}}
+{{- define "tranche.resourceName" -}}
+{{ if contains "/" . }}{{ . }}{{ else }}nvidia.com/{{ . }}{{ end }}
 {{- end -}}
