@@ -98,7 +98,8 @@ final class NodeBook {
         }
       }
     }
-    boolean cordoned = facts != null && facts.cordoned().contains(gpu.uuid());
+    boolean byPeople = facts != null && facts.cordoned().contains(gpu.uuid());
+    boolean cordoned = byPeople || !gpu.cordonReason().isEmpty();
     return new NodeView.Gpu(gpu, cordoned, held, stray + lost, clients, young);
   }
 

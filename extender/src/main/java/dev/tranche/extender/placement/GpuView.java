@@ -11,6 +11,7 @@ package dev.tranche.extender.placement;
  * @param smLoad effective: measured mean plus granted shares too young to be measured; 0 to 1, or
  *     above when more is expected than the GPU has
  * @param measured false: no reading, or one past its age; {@code smLoad} then says nothing
+ * @param unfitBecause the node's words for why it is unhealthy or cordoned; else empty
  */
 public record GpuView(
     String uuid,
@@ -25,7 +26,40 @@ public record GpuView(
     long memoryUsableBytes,
     long memoryFreeBytes,
     double smLoad,
-    boolean measured) {
+    boolean measured,
+    String unfitBecause) {
+  /** One of which the node says nothing more. */
+  public GpuView(
+      String uuid,
+      int index,
+      String model,
+      String resource,
+      int replicas,
+      boolean healthy,
+      boolean cordoned,
+      int freeReplicas,
+      int freeClients,
+      long memoryUsableBytes,
+      long memoryFreeBytes,
+      double smLoad,
+      boolean measured) {
+    this(
+        uuid,
+        index,
+        model,
+        resource,
+        replicas,
+        healthy,
+        cordoned,
+        freeReplicas,
+        freeClients,
+        memoryUsableBytes,
+        memoryFreeBytes,
+        smLoad,
+        measured,
+        "");
+  }
+
   public static final int UNLIMITED = Integer.MAX_VALUE;
 
   /**

@@ -74,7 +74,8 @@ public final class Fleet {
         facts.memoryUsableBytes(),
         memoryFree(gpu, taken, reading),
         reading.map(r -> r.smMean() + unmeasured(gpu, r)).orElse((double) taken / facts.replicas()),
-        measured);
+        measured,
+        facts.healthy() ? facts.cordonReason() : facts.healthReason());
   }
 
   /**
