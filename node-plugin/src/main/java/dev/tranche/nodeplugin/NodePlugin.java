@@ -9,7 +9,9 @@ import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.events.NodeEvents;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.Replica.Stage;
+import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.AssignmentKeeper;
 import dev.tranche.nodeplugin.kubelet.Assignments;
@@ -27,6 +29,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,6 +48,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final NodeEvents events = new NodeEvents(metrics, System::currentTimeMillis, this::tell);
   private final Assignments assignments = new Assignments();
   private final AssignmentKeeper keeper;
+  private final HeldKeeper heldKeeper;
   private final Kubelet kubelet;
   private final Optional<ReportStreams> streams;
   private final Reports reports;
@@ -54,6 +58,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       Vertx vertx, Options options, Supplier<List<String>> controlDevices, Resolver resolver) {
     this.vertx = vertx;
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
+    this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
     this.kubelet = new Kubelet(vertx, options, assignments, controlDevices, metrics, this);
     this.streams =
         options
@@ -72,11 +77,23 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     metrics.gauge(
         "tranche.node.replicas.advertised",
         "Replicas told to the kubelet.",
-        () -> state.replicas().map(Replicas::count).orElse(0));
+        () -> count(r -> r.count(Stage.OFFERED) + r.count(Stage.WITHHELD)));
     metrics.gauge(
         "tranche.node.replicas.healthy",
         "Replicas told to the kubelet as healthy.",
-        () -> state.replicas().map(Replicas::healthyCount).orElse(0));
+        () -> count(NodeReplicas::healthyCount));
+    metrics.gauge(
+        "tranche.node.replicas.retired",
+        "Replicas of an earlier config, kept until their containers end.",
+        () -> count(r -> r.count(Stage.RETIRED)));
+    metrics.gauge(
+        "tranche.node.replicas.withheld",
+        "Replicas whose part of the GPU is held by replicas of an earlier config.",
+        () -> count(r -> r.count(Stage.WITHHELD)));
+    metrics.gauge(
+        "tranche.node.config.errors",
+        "1 while the config that was asked for cannot be used, else 0.",
+        () -> state.configStatus().getError().isEmpty() ? 0 : 1);
     metrics.gauge(
         "tranche.node.assignments.outstanding",
         "Assignments that the kubelet has not carried out yet.",
@@ -87,6 +104,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         () -> kubelet.registered() ? 1 : 0);
   }
 
+  private int count(ToIntFunction<NodeReplicas> what) {
+    return state.replicas().map(what::applyAsInt).orElse(0);
+  }
+
   NodeMetrics metrics() {
     return metrics;
   }
@@ -94,6 +115,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Reads what an earlier run has kept. Blocks; before {@link #start}. */
   void load() {
     keeper.load();
+    heldKeeper.load();
   }
 
   void start() {
@@ -110,7 +132,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** NVML was read. */
   void sampled(List<GpuStatus> gpus) {
-    state.gpus(gpus);
+    state.gpus(gpus).ifPresent(plan -> planned(state.configStatus().getName(), plan));
     metrics.gpus(gpus);
     publish();
     if (reports.worthTelling(gpus)) {
@@ -127,35 +149,45 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   void configured(Outcome outcome) {
     switch (outcome) {
       case Outcome.Refused refused -> refused(refused.name(), refused.reason());
-      case Outcome.Usable usable -> {
-        usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
-        LOG.info("config {}: {}", usable.name(), usable.config());
-        state.config(usable.config());
-        state.configStatus(ConfigStatus.newBuilder().setName(usable.name()).build());
-        publish();
-      }
+      case Outcome.Usable usable -> use(usable);
     }
     tell();
   }
 
+  private void use(Outcome.Usable usable) {
+    usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
+    LOG.info("config {}: {}", usable.name(), usable.config());
+    Optional<SharingPlan> plan = state.config(usable.config());
+    if (plan.isEmpty()) {
+      state.configStatus(ConfigStatus.newBuilder().setName(usable.name()).build());
+    }
+    plan.ifPresent(p -> planned(usable.name(), p));
+    publish();
+  }
+
+  private void planned(String name, SharingPlan plan) {
+    switch (plan) {
+      case SharingPlan.DoesNotFit misfit -> refused(name, misfit.reason());
+      case SharingPlan.Fits fits -> {
+        fits.warnings().forEach(w -> LOG.warn("config {}: {}", name, w));
+        LOG.info("config {} makes {}", name, fits.byUuid());
+        state.configStatus(ConfigStatus.newBuilder().setName(name).build());
+      }
+    }
+  }
+
   private void refused(String name, String reason) {
-    LOG.error("config {} is refused, the one before stays in use: {}", name, reason);
     state.configStatus(state.configStatus().toBuilder().setError(reason).build());
     metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
+    events.node(
+        "ConfigRefused",
+        "config %s is refused, the one before stays in use: %s".formatted(name, reason),
+        true);
   }
 
   private void publish() {
     if (!state.draining()) {
-      state.replicas().ifPresent(this::publish);
-    }
-  }
-
-  private void publish(Replicas replicas) {
-    String unfit = replicas.config().unfit(replicas.gpus().size());
-    if (unfit.isEmpty()) {
-      kubelet.publish(replicas);
-    } else if (!state.configStatus().getError().equals(unfit)) {
-      refused(state.configStatus().getName(), unfit);
+      state.replicas().ifPresent(kubelet::publish);
     }
   }
 
@@ -167,6 +199,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void readBack(List<Holding> holdings, boolean assignmentsConfirmed) {
     boolean news = state.holdings(holdings);
+    if (news) {
+      heldKeeper.save();
+      publish();
+    }
     if (assignmentsConfirmed) {
       keeper.save();
     }

@@ -1,13 +1,11 @@
 package dev.tranche.nodeplugin;
 
-import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
-import dev.tranche.nodeplugin.config.Sharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.health.XidPolicy;
@@ -51,8 +49,7 @@ final class NodeProcess implements NvmlThread.Listener {
 
   NodeProcess(Settings settings, Options options, XidPolicy xids, ConfigSource source) {
     this.options = options;
-    Config flags = Config.of(settings, Sharing.NONE, new Findings());
-    this.failOnInitError = flags.failOnInitError();
+    this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new Findings());
     this.vertx = Vertx.vertx(small());
     this.loop = vertx.getOrCreateContext();
     this.plugin = new NodePlugin(vertx, options, () -> controlDevices, Resolver.system());

@@ -4,23 +4,51 @@ import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.gpu.HeldReplicas;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.SharingPlan;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** What the node knows of itself. Confined to the event loop. */
 final class NodeState {
+  private final HeldReplicas held = new HeldReplicas();
   private @Nullable Config config;
+  private SharingPlan.@Nullable Fits plan;
   private ConfigStatus configStatus = ConfigStatus.getDefaultInstance();
   private @Nullable List<GpuStatus> gpus;
   private String driverAwaited = "";
   private List<Holding> holdings = List.of();
   private boolean holdingsKnown;
   private boolean draining;
+  private List<Object> replicasMadeOf = List.of();
+  private @Nullable NodeReplicas replicas;
 
-  void config(Config now) {
-    config = now;
+  /** Uses a config from now on, unless it does not fit these GPUs; then the one before stays. */
+  Optional<SharingPlan> config(Config now) {
+    if (gpus == null) {
+      config = now;
+      return Optional.empty();
+    }
+    return Optional.of(plan(now, gpus));
+  }
+
+  private SharingPlan plan(Config now, List<GpuStatus> of) {
+    SharingPlan planned = SharingPlan.of(now, infos(of));
+    if (planned instanceof SharingPlan.Fits fits) {
+      config = now;
+      plan = fits;
+    } else if (plan == null) {
+      config = null;
+    }
+    return planned;
+  }
+
+  private static List<GpuInfo> infos(List<GpuStatus> gpus) {
+    return gpus.stream().map(GpuStatus::info).toList();
   }
 
   void configStatus(ConfigStatus now) {
@@ -31,8 +59,15 @@ final class NodeState {
     return configStatus;
   }
 
-  void gpus(List<GpuStatus> now) {
+  /** The plan, if these are other GPUs than before. */
+  Optional<SharingPlan> gpus(List<GpuStatus> now) {
+    boolean same = gpus != null && infos(gpus).equals(infos(now));
     gpus = now;
+    return same || config == null ? Optional.empty() : Optional.of(plan(config, now));
+  }
+
+  List<GpuStatus> gpus() {
+    return gpus == null ? List.of() : gpus;
   }
 
   boolean gpusKnown() {
@@ -59,11 +94,28 @@ final class NodeState {
     return config != null;
   }
 
-  /** Empty until both the GPUs and the config are known. */
-  Optional<Replicas> replicas() {
-    return gpus == null || config == null
-        ? Optional.empty()
-        : Optional.of(new Replicas(config, gpus));
+  /** Empty until both the GPUs and a config that fits them are known; the same until news. */
+  Optional<NodeReplicas> replicas() {
+    if (gpus == null || config == null || plan == null) {
+      return Optional.empty();
+    }
+    List<Object> madeOf = madeOf(config, plan, gpus);
+    if (replicas == null || !madeOf.equals(replicasMadeOf)) {
+      replicasMadeOf = madeOf;
+      replicas = NodeReplicas.of(config, gpus, plan.byUuid(), held.all());
+    }
+    return Optional.of(replicas);
+  }
+
+  private List<Object> madeOf(Config config, SharingPlan plan, List<GpuStatus> gpus) {
+    List<Object> parts = new ArrayList<>(List.of(config, plan, held.all()));
+    gpus.forEach(gpu -> parts.addAll(List.of(gpu.info(), gpu.health().healthy())));
+    return parts;
+  }
+
+  /** Replicas that containers hold. */
+  HeldReplicas held() {
+    return held;
   }
 
   /** Whether that is news. */
@@ -71,6 +123,9 @@ final class NodeState {
     boolean news = !holdingsKnown || !holdings.equals(now);
     holdings = now;
     holdingsKnown = true;
+    if (plan != null) {
+      held.update(now, plan.byUuid());
+    }
     return news;
   }
 

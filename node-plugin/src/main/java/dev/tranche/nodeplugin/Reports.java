@@ -5,9 +5,9 @@ import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.SharingStrategy;
-import dev.tranche.nodeplugin.config.Sharing;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.load.Load;
 import java.util.List;
 import java.util.Optional;
@@ -41,13 +41,19 @@ final class Reports {
             .addAllHoldings(state.holdings())
             .setHoldingsKnown(state.holdingsKnown())
             .setConfig(state.configStatus());
-    Optional<Replicas> replicas = state.replicas();
-    replicas.ifPresent(r -> r.gpus().forEach(gpu -> report.addGpus(gpu(r, gpu))));
+    Optional<NodeReplicas> replicas = state.replicas();
+    replicas.ifPresent(r -> state.gpus().forEach(gpu -> add(report, r, gpu)));
     return report;
   }
 
-  private static Gpu gpu(Replicas replicas, GpuStatus status) {
-    Sharing sharing = replicas.config().sharing();
+  private static void add(NodeReport.Builder report, NodeReplicas replicas, GpuStatus gpu) {
+    GpuSharing sharing = replicas.sharing().get(gpu.info().uuid());
+    if (sharing != null) {
+      report.addGpus(gpu(sharing, gpu));
+    }
+  }
+
+  private static Gpu gpu(GpuSharing sharing, GpuStatus status) {
     Gpu.Builder gpu =
         Gpu.newBuilder()
             .setUuid(status.info().uuid())
@@ -55,20 +61,25 @@ final class Reports {
             .setModel(status.info().model())
             .setMemoryTotalBytes(status.info().memoryTotalBytes())
             .setMemoryReservedBytes(status.info().memoryReservedBytes())
-            .setResource(replicas.resource())
+            .setResource(sharing.resource())
             .setReplicas(sharing.replicas())
             .setShared(sharing.shared())
             .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
             .setHealthReason(status.health().reason())
-            .setSharingStrategy(
-                sharing.shared()
-                    ? SharingStrategy.SHARING_STRATEGY_TIME_SLICING
-                    : SharingStrategy.SHARING_STRATEGY_NONE)
+            .setSharingStrategy(strategy(sharing))
             .setNumaNode(status.info().numaNode());
     if (status.load() != null) {
       gpu.setLoad(load(status.load()));
     }
     return gpu.build();
+  }
+
+  private static SharingStrategy strategy(GpuSharing sharing) {
+    return switch (sharing.strategy()) {
+      case NONE -> SharingStrategy.SHARING_STRATEGY_NONE;
+      case TIME_SLICING -> SharingStrategy.SHARING_STRATEGY_TIME_SLICING;
+      case MPS -> SharingStrategy.SHARING_STRATEGY_MPS;
+    };
   }
 
   private static GpuLoad load(Load load) {

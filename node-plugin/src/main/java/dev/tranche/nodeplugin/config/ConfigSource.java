@@ -73,7 +73,7 @@ public final class ConfigSource {
   }
 
   private Outcome check(String name, ConfigFile file, Findings findings) {
-    Config config = Config.of(settings.over(file), file.sharing(), findings);
+    Config config = Config.of(settings, file, findings);
     return findings.clean()
         ? new Outcome.Usable(name, config, Set.copyOf(findings.warnings()))
         : new Outcome.Refused(name, String.join("; ", findings.errors()));

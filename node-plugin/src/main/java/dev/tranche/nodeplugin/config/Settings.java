@@ -15,12 +15,18 @@ public final class Settings {
       Map.of(
           "nvidia-driver-root",
           Setting.DRIVER_ROOT,
+          "nvidia-dev-root",
+          Setting.DEV_ROOT,
+          "container-driver-root",
+          Setting.DRIVER_ROOT_CTR_PATH,
           "nvidia-ctk-path",
           Setting.NVIDIA_CDI_HOOK_PATH);
   private static final Map<String, Setting> VARIABLE_ALIASES =
       Map.of(
           "CONTAINER_DRIVER_ROOT",
           Setting.DRIVER_ROOT_CTR_PATH,
+          "CONFIG_FILE_SRCDIR",
+          Setting.CONFIG_DIR,
           "NVIDIA_CTK_PATH",
           Setting.NVIDIA_CDI_HOOK_PATH);
   private static final Set<Setting> SWITCHES =
@@ -31,6 +37,12 @@ public final class Settings {
           Setting.GDS_ENABLED,
           Setting.MOFED_ENABLED,
           Setting.IMEX_REQUIRED);
+  private static final Set<Setting> LISTS =
+      Set.of(
+          Setting.DEVICE_LIST_STRATEGY,
+          Setting.IMEX_CHANNEL_IDS,
+          Setting.CDI_FEATURE_FLAGS,
+          Setting.CDI_DISABLE_HOOKS);
 
   private final EnumMap<Setting, String> given;
   private final Map<String, String> file;
@@ -47,10 +59,12 @@ public final class Settings {
     for (Setting setting : Setting.values()) {
       put(given, setting, env.get(setting.variable()));
     }
+    EnumMap<Setting, String> flags = new EnumMap<>(Setting.class);
     Iterator<String> rest = args.iterator();
     while (rest.hasNext()) {
-      readFlag(rest.next(), rest, given, findings);
+      readFlag(rest.next(), rest, flags, findings);
     }
+    given.putAll(flags);
     return new Settings(given, Map.of());
   }
 
@@ -62,7 +76,7 @@ public final class Settings {
   }
 
   private static void readFlag(
-      String arg, Iterator<String> rest, EnumMap<Setting, String> given, Findings findings) {
+      String arg, Iterator<String> rest, EnumMap<Setting, String> flags, Findings findings) {
     if (!arg.startsWith("-")) {
       findings.error("\"" + arg + "\" is not a flag; flags look like --sample-interval=1s");
       return;
@@ -73,14 +87,19 @@ public final class Settings {
     if (setting.isEmpty()) {
       findings.error("unknown flag --" + name + "; --help lists them");
     } else if (equals >= 0) {
-      given.put(setting.get(), arg.substring(equals + 1));
+      add(flags, setting.get(), arg.substring(equals + 1));
     } else if (SWITCHES.contains(setting.get())) {
-      given.put(setting.get(), "true");
+      add(flags, setting.get(), "true");
     } else if (rest.hasNext()) {
-      given.put(setting.get(), rest.next());
+      add(flags, setting.get(), rest.next());
     } else {
       findings.error("--" + name + " lacks its value: " + setting.get().meaning());
     }
+  }
+
+  // A list may be given flag by flag; of anything else the last one counts.
+  private static void add(EnumMap<Setting, String> flags, Setting setting, String value) {
+    flags.merge(setting, value, (old, now) -> LISTS.contains(setting) ? old + "," + now : now);
   }
 
   private static Optional<Setting> byFlag(String name) {
@@ -101,6 +120,15 @@ public final class Settings {
       value = file.get(setting.fileKey());
     }
     return value == null ? setting.fallback() : value;
+  }
+
+  /** The items of a list, in order, none twice. */
+  public List<String> list(Setting setting) {
+    return Arrays.stream(text(setting).replaceAll("[\\[\\]]", "").split(",", -1))
+        .map(String::strip)
+        .filter(item -> !item.isEmpty())
+        .distinct()
+        .toList();
   }
 
   /** Set by anybody, rather than left at its default. */
