@@ -77,17 +77,18 @@ public final class ExtenderReader {
           switch (field) {
             case "metadata" -> metadata(parser, pod);
             case "spec" -> spec(parser, pod);
-            case "status" -> object(parser, status -> phase(parser, pod, status));
+            case "status" -> object(parser, status -> status(parser, pod, status));
             default -> parser.skipChildren();
           }
         });
   }
 
-  private static void phase(JsonParser parser, PodDraft pod, String field) throws IOException {
-    if (field.equals("phase")) {
-      pod.phase(text(parser));
-    } else {
-      parser.skipChildren();
+  private static void status(JsonParser parser, PodDraft pod, String field) throws IOException {
+    switch (field) {
+      case "phase" -> pod.phase(text(parser));
+      case "startTime" -> pod.startedAt(text(parser));
+      case "nominatedNodeName" -> pod.nominatedNode(text(parser));
+      default -> parser.skipChildren();
     }
   }
 
@@ -99,6 +100,9 @@ public final class ExtenderReader {
             case "name" -> pod.name(text(parser));
             case "namespace" -> pod.namespace(text(parser));
             case "uid" -> pod.uid(text(parser));
+            case "creationTimestamp" -> pod.createdAt(text(parser));
+            case "deletionTimestamp" -> pod.deletedAt(text(parser));
+            case "labels" -> object(parser, key -> pod.label(key, text(parser)));
             case "annotations" -> object(parser, key -> pod.annotation(key, text(parser)));
             default -> parser.skipChildren();
           }
@@ -111,6 +115,7 @@ public final class ExtenderReader {
         field -> {
           switch (field) {
             case "nodeName" -> pod.node(text(parser));
+            case "priority" -> pod.priority(parser.getValueAsInt());
             case "containers" -> array(parser, () -> container(parser, pod, false));
             case "initContainers" -> array(parser, () -> container(parser, pod, true));
             default -> parser.skipChildren();
