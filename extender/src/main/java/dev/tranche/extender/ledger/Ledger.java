@@ -10,7 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -566,6 +568,13 @@ public final class Ledger {
   public boolean leavesSoon(String uid, long nowMs) {
     Long since = leaving.get(uid);
     return since != null && nowMs - since < timing.leavingMs();
+  }
+
+  /** Uids of pods that terminate, and may be expected to end before long. */
+  public Set<String> leavingSoon(long nowMs) {
+    return leaving.keySet().stream()
+        .filter(uid -> leavesSoon(uid, nowMs))
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   /** Whether every node that should report has done so. */
