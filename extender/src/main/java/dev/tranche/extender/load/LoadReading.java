@@ -7,29 +7,21 @@ import java.util.Map;
  *
  * @param smMean exponentially weighted mean of SM utilization, 0 to 1
  * @param sampledAtMs on the extender's monotonic clock: receipt less the age that the sender states
- * @param uses by {@code namespace/pod}, of pods whose processes were told apart; in sum no more
- *     than the GPU's own
+ * @param memoryUsedBytesByPod by {@code namespace/name}, of the above; empty where the node cannot
+ *     tell its processes apart
  */
 public record LoadReading(
-    long memoryUsedBytes, double smMean, int processes, long sampledAtMs, Map<String, Use> uses) {
+    long memoryUsedBytes,
+    double smMean,
+    int processes,
+    long sampledAtMs,
+    Map<String, Long> memoryUsedBytesByPod) {
   public LoadReading {
-    uses = Map.copyOf(uses);
+    memoryUsedBytesByPod = Map.copyOf(memoryUsedBytesByPod);
   }
 
-  /** One that tells no pods apart. */
   public LoadReading(long memoryUsedBytes, double smMean, int processes, long sampledAtMs) {
     this(memoryUsedBytes, smMean, processes, sampledAtMs, Map.of());
-  }
-
-  /**
-   * What one pod uses of the GPU.
-   *
-   * @param sm of the whole GPU, 0 to 1, in the last sample
-   */
-  public record Use(long memoryUsedBytes, double sm) {
-    public Use plus(Use other) {
-      return new Use(memoryUsedBytes + other.memoryUsedBytes, sm + other.sm);
-    }
   }
 
   public long ageMs(long nowMs) {

@@ -57,18 +57,14 @@ public final class ReportReader {
         Math.clamp(load.getSmUtilizationMeanPercent() / 100.0, 0, 1),
         load.getProcesses(),
         nowMs - ageMs,
-        uses(gpu.getPodUsesList()));
+        memoryByPod(gpu.getPodUsesList()));
   }
 
   /** A pod's containers together. */
-  private static Map<String, LoadReading.Use> uses(List<PodUse> containers) {
-    var byPod = new HashMap<String, LoadReading.Use>();
+  private static Map<String, Long> memoryByPod(List<PodUse> containers) {
+    var byPod = new HashMap<String, Long>();
     for (PodUse use : containers) {
-      byPod.merge(
-          use.getNamespace() + "/" + use.getPod(),
-          new LoadReading.Use(
-              use.getMemoryUsedBytes(), Math.clamp(use.getSmUtilizationPercent() / 100.0, 0, 1)),
-          LoadReading.Use::plus);
+      byPod.merge(use.getNamespace() + "/" + use.getPod(), use.getMemoryUsedBytes(), Long::sum);
     }
     return byPod;
   }

@@ -7,11 +7,11 @@ import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
-import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.stream.ReportReader;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** A GPU that its node has cordoned, as after overuse. */
@@ -20,7 +20,6 @@ class CordonTest {
 
   private void report(String cordonReason) {
     var use = PodUse.newBuilder().setNamespace("ns").setPod("greedy").setMemoryUsedBytes(300);
-    use.setSmUtilizationPercent(25);
     var gpu =
         Gpu.newBuilder()
             .setUuid("GPU-a")
@@ -51,8 +50,7 @@ class CordonTest {
   @Test
   void usesOfAPodsContainers_areOne() {
     report("");
-    assertThat(world.core.loads.get("node-1", "GPU-a").orElseThrow().uses())
-        .hasSize(1)
-        .containsEntry("ns/greedy", new LoadReading.Use(400, 0.5));
+    assertThat(world.core.loads.get("node-1", "GPU-a").orElseThrow().memoryUsedBytesByPod())
+        .isEqualTo(Map.of("ns/greedy", 400L));
   }
 }
