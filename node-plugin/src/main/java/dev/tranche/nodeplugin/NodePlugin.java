@@ -21,6 +21,8 @@ import dev.tranche.nodeplugin.metrics.Readiness;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
+import dev.tranche.nodeplugin.usage.Overuse;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.ArrayList;
@@ -52,10 +54,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Kubelet kubelet;
   private final Optional<ReportStreams> streams;
   private final Reports reports;
+  private final NodeNews news;
   private Consumer<String> labelled = name -> {};
 
   NodePlugin(
-      Vertx vertx, Options options, Supplier<List<String>> controlDevices, Resolver resolver) {
+      Vertx vertx,
+      Options options,
+      OveruseOptions overuseOptions,
+      Supplier<List<String>> controlDevices,
+      Resolver resolver) {
     this.vertx = vertx;
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
     this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
@@ -64,7 +71,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         options
             .extender()
             .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
-    this.reports = new Reports(options.nodeName(), UUID.randomUUID().toString(), version());
+    Overuse overuse = new Overuse(overuseOptions);
+    this.reports =
+        new Reports(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
+    this.news = new NodeNews(options.nodeName(), events, metrics, overuse);
     gauges();
   }
 
@@ -132,12 +142,18 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** NVML was read. */
   void sampled(List<GpuStatus> gpus) {
+    boolean cordons = news.sampled(state, gpus);
     state.gpus(gpus).ifPresent(plan -> planned(state.configStatus().getName(), plan));
     metrics.gpus(gpus);
     publish();
-    if (reports.worthTelling(gpus)) {
+    if (reports.worthTelling(gpus) || cordons) {
       tell();
     }
+  }
+
+  /** NVML has started, maybe anew with another driver. */
+  void driverStarted(String version) {
+    state.driverVersion(version);
   }
 
   /** NVML does not start; it will be tried again. */

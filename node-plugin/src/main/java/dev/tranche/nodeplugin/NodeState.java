@@ -21,6 +21,7 @@ final class NodeState {
   private ConfigStatus configStatus = ConfigStatus.getDefaultInstance();
   private @Nullable List<GpuStatus> gpus;
   private String driverAwaited = "";
+  private String driverVersion = "";
   private List<Holding> holdings = List.of();
   private boolean holdingsKnown;
   private boolean draining;
@@ -76,6 +77,14 @@ final class NodeState {
 
   void driverAwaited(String reason) {
     driverAwaited = reason;
+  }
+
+  void driverVersion(String version) {
+    driverVersion = version;
+  }
+
+  String driverVersion() {
+    return driverVersion;
   }
 
   /** Why this node has nothing to serve; empty: it has, or that is not known yet. */
