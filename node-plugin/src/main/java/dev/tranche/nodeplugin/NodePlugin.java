@@ -21,6 +21,8 @@ import dev.tranche.nodeplugin.metrics.Readiness;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
+import dev.tranche.nodeplugin.usage.Overuse;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.ArrayList;
@@ -52,11 +54,19 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Kubelet kubelet;
   private final Optional<ReportStreams> streams;
   private final Reports reports;
+  private final NodeNews news;
   private Consumer<String> labelled = name -> {};
   private String advertised = "";
+  private String asked = "";
+  // The newest config cannot even be read, so that another one is in use.
+  private boolean broken;
 
   NodePlugin(
-      Vertx vertx, Options options, Supplier<List<String>> controlDevices, Resolver resolver) {
+      Vertx vertx,
+      Options options,
+      OveruseOptions overuseOptions,
+      Supplier<List<String>> controlDevices,
+      Resolver resolver) {
     this.vertx = vertx;
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
     this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
@@ -65,7 +75,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         options
             .extender()
             .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
-    this.reports = new Reports(options.nodeName(), UUID.randomUUID().toString(), version());
+    Overuse overuse = new Overuse(overuseOptions);
+    this.reports =
+        new Reports(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
+    this.news = new NodeNews(options.nodeName(), events, metrics, overuse);
     gauges();
   }
 
@@ -133,12 +146,18 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** NVML was read. */
   void sampled(List<GpuStatus> gpus) {
-    state.gpus(gpus).ifPresent(plan -> planned(state.configStatus().getName(), plan));
+    boolean cordons = news.sampled(state, gpus);
+    state.gpus(gpus).ifPresent(this::planned);
     metrics.gpus(gpus);
     publish();
-    if (reports.worthTelling(gpus)) {
+    if (reports.worthTelling(gpus) || cordons) {
       tell();
     }
+  }
+
+  /** NVML has started, maybe anew with another driver. */
+  void driverStarted(String version) {
+    state.driverVersion(version);
   }
 
   /** NVML does not start; it will be tried again. */
@@ -149,7 +168,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Another config, or a reason why there is none. */
   void configured(Outcome outcome) {
     switch (outcome) {
-      case Outcome.Refused refused -> refused(refused.name(), refused.reason());
+      case Outcome.Refused refused -> {
+        broken = true;
+        refused(refused.name(), refused.reason());
+      }
       case Outcome.Usable usable -> use(usable);
     }
     tell();
@@ -158,23 +180,30 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private void use(Outcome.Usable usable) {
     usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
     LOG.info("config {}: {}", usable.name(), usable.config());
-    Optional<SharingPlan> plan = state.config(usable.config());
-    if (plan.isEmpty()) {
-      state.configStatus(ConfigStatus.newBuilder().setName(usable.name()).build());
-    }
-    plan.ifPresent(p -> planned(usable.name(), p));
+    asked = usable.name();
+    broken = false;
+    state
+        .config(usable.config())
+        .ifPresentOrElse(this::planned, () -> state.configStatus(inUse(asked)));
     publish();
   }
 
-  private void planned(String name, SharingPlan plan) {
+  private static ConfigStatus inUse(String name) {
+    return ConfigStatus.newBuilder().setName(name).build();
+  }
+
+  /** What the config that was last asked for, and can be read, makes of these GPUs. */
+  private void planned(SharingPlan plan) {
     switch (plan) {
-      case SharingPlan.DoesNotFit misfit -> refused(name, misfit.reason());
+      case SharingPlan.DoesNotFit misfit -> refused(asked, misfit.reason());
       case SharingPlan.Fits fits -> {
-        fits.warnings().forEach(w -> LOG.warn("config {}: {}", name, w));
-        LOG.info("config {} makes of the GPUs: {}", name, fits.summary());
-        state.configStatus(ConfigStatus.newBuilder().setName(name).build());
+        fits.warnings().forEach(w -> LOG.warn("config {}: {}", asked, w));
+        LOG.info("config {} makes of the GPUs: {}", asked, fits.summary());
+        if (!broken) {
+          state.configStatus(inUse(asked));
+        }
         if (!fits.summary().equals(advertised) && !advertised.isEmpty()) {
-          events.node("ConfigUsed", called(name) + " is in use: " + fits.summary(), false);
+          events.node("ConfigUsed", called(asked) + " is in use: " + fits.summary(), false);
         }
         advertised = fits.summary();
       }
