@@ -29,15 +29,18 @@ public final class Informers implements AutoCloseable {
   private final List<String> resources;
   private final Core core;
   private final Loop loop;
+  private final NodeLabels labels;
   private final Set<String> listed = ConcurrentHashMap.newKeySet();
   private @Nullable SharedIndexInformer<Pod> pods;
   private @Nullable SharedIndexInformer<Node> nodes;
 
-  public Informers(KubernetesClient client, List<String> resources, Core core, Loop loop) {
+  public Informers(
+      KubernetesClient client, List<String> resources, Core core, Loop loop, NodeLabels labels) {
     this.client = client;
     this.resources = List.copyOf(resources);
     this.core = core;
     this.loop = loop;
+    this.labels = labels;
   }
 
   /** Returns at once; the core is told when both have shown everything. */
@@ -95,11 +98,21 @@ public final class Informers implements AutoCloseable {
 
   private void nodeSeen(Node node) {
     var facts = NodeReader.read(node, resources);
-    loop.run(() -> core.told(new Event.NodeSeen(facts)));
+    var labelled = NodeLabels.reading(labels, node);
+    loop.run(
+        () -> {
+          core.told(new Event.NodeSeen(facts));
+          labelled.run();
+        });
   }
 
   private void nodeGone(Node node) {
-    loop.run(() -> core.told(new Event.NodeGone(node.getMetadata().getName())));
+    String name = node.getMetadata().getName();
+    loop.run(
+        () -> {
+          core.told(new Event.NodeGone(name));
+          labels.gone(name);
+        });
   }
 
   private <T extends HasMetadata> ResourceEventHandler<T> handler(
