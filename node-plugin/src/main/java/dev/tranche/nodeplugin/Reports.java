@@ -7,6 +7,7 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.load.Load;
 import java.util.List;
@@ -67,6 +68,10 @@ final class Reports {
             .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
             .setHealthReason(status.health().reason())
             .setSharingStrategy(strategy(sharing))
+            .setMaxClients(
+                sharing.strategy() == dev.tranche.nodeplugin.config.SharingStrategy.MPS
+                    ? MpsClientLimit.of(status.info())
+                    : 0)
             .setNumaNode(status.info().numaNode());
     if (status.load() != null) {
       gpu.setLoad(load(status.load()));

@@ -16,6 +16,12 @@ public interface Nvml extends AutoCloseable {
   /** Memory, utilization and processes now; also the probe whether a GPU answers at all. */
   GpuReading read(int index);
 
+  /** How many processes may use the GPU at once; NVML's number, see {@link ComputeMode}. */
+  int computeMode(int index);
+
+  /** Sets it, as root only. */
+  void computeMode(int index, int mode);
+
   /**
    * Asks for the critical errors (XIDs) of a GPU.
    *
