@@ -40,6 +40,19 @@ static FILE *told(void)
     return file;
 }
 
+/* One that has ended and that nobody has waited for has no command line. */
+static int alive(int pid)
+{
+    char path[PATH_SIZE];
+    snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    int first = fgetc(file);
+    fclose(file);
+    return first != EOF;
+}
+
 static int running(void)
 {
     char path[PATH_SIZE];
@@ -51,7 +64,7 @@ static int running(void)
     if (fscanf(file, "%d", &pid) != 1)
         pid = 0;
     fclose(file);
-    return pid > 0 && kill(pid, 0) == 0 ? pid : 0;
+    return pid > 0 && alive(pid) ? pid : 0;
 }
 
 static void keep(const char *name, const char *value)
