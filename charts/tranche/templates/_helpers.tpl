@@ -34,6 +34,11 @@ default: |
 {{- default (printf "%s-config" (include "tranche.name" .)) .Values.config.name -}}
 {{- end -}}
 
+{{/* A resource's full name, as NVIDIA's file may leave the prefix out. */}}
+{{- define "tranche.resourceName" -}}
+{{ if contains "/" . }}{{ . }}{{ else }}nvidia.com/{{ . }}{{ end }}
+{{- end -}}
+
 {{/* The extended resources that the configs advertise, as a JSON list. A config may rename, so all keys are read. */}}
 {{- define "tranche.resources" -}}
 {{- $names := list -}}
@@ -42,12 +47,17 @@ default: |
 {{- else -}}
 {{- range $key, $text := (include "tranche.configMap" . | fromYaml) -}}
 {{- $sharing := (fromYaml $text).sharing | default dict -}}
+{{- range $rule := ((fromYaml $text).resources | default dict).gpus -}}
+{{- $names = concat $names (list "nvidia.com/gpu" (include "tranche.resourceName" $rule.name)) -}}
+{{- end -}}
 {{- range $strategy := list "timeSlicing" "mps" -}}
 {{- $section := get $sharing $strategy | default dict -}}
 {{- range $resource := $section.resources -}}
-{{- $name := $resource.rename | default $resource.name -}}
+{{- $name := include "tranche.resourceName" ($resource.rename | default $resource.name) -}}
 {{- if and $section.renameByDefault (not $resource.rename) -}}{{- $name = printf "%s.shared" $name -}}{{- end -}}
 {{- $names = append $names $name -}}
+{{- /* GPUs that the entry leaves out keep their own name. */ -}}
+{{- if ne (toString ($resource.devices | default "all")) "all" -}}{{- $names = append $names (include "tranche.resourceName" $resource.name) -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -69,7 +79,7 @@ default: |
 {{- $replicas := 1 -}}
 {{- range $strategy := list "timeSlicing" "mps" -}}
 {{- range $resource := (get $sharing $strategy | default dict).resources -}}
-{{- if eq $resource.name "nvidia.com/gpu" -}}{{- $replicas = int $resource.replicas -}}{{- end -}}
+{{- if eq (include "tranche.resourceName" $resource.name) "nvidia.com/gpu" -}}{{- $replicas = int $resource.replicas -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- $replicas -}}

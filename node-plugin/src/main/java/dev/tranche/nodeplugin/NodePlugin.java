@@ -58,6 +58,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final MpsKeeper mps;
   private final boolean standAlone;
   private Consumer<String> labelled = name -> {};
+  private String advertised = "";
 
   NodePlugin(
       Vertx vertx, Options options, Supplier<List<String>> controlDevices, Resolver resolver) {
@@ -187,8 +188,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       case SharingPlan.DoesNotFit misfit -> refused(name, misfit.reason());
       case SharingPlan.Fits fits -> {
         fits.warnings().forEach(w -> LOG.warn("config {}: {}", name, w));
-        LOG.info("config {} makes {}", name, fits.byUuid());
+        LOG.info("config {} makes of the GPUs: {}", name, fits.summary());
         state.configStatus(ConfigStatus.newBuilder().setName(name).build());
+        if (!fits.summary().equals(advertised) && !advertised.isEmpty()) {
+          events.node("ConfigUsed", called(name) + " is in use: " + fits.summary(), false);
+        }
+        advertised = fits.summary();
       }
     }
   }
@@ -198,8 +203,16 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
     events.node(
         "ConfigRefused",
-        "config %s is refused, the one before stays in use: %s".formatted(name, reason),
+        "%s is refused, %s: %s"
+            .formatted(
+                called(name),
+                state.configKnown() ? "the one before stays in use" : "so no GPU is advertised",
+                reason),
         true);
+  }
+
+  private static String called(String config) {
+    return config.isEmpty() ? "the config" : "config " + config;
   }
 
   private void publish() {
@@ -243,7 +256,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void readBack(List<Holding> holdings, boolean assignmentsConfirmed) {
     boolean news = state.holdings(holdings);
-    if (news) {
+    if (state.held(holdings, System.nanoTime() / 1_000_000)) {
       heldKeeper.save();
       publish();
     }

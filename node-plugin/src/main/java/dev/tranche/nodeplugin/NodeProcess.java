@@ -35,12 +35,14 @@ final class NodeProcess implements NvmlThread.Listener {
       List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset");
 
   private final Options options;
-  private final boolean failOnInitError;
   private final Vertx vertx;
   private final Context loop;
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
+  // As the first config has them; read by the NVML thread.
+  private volatile boolean failOnInitError;
+  private volatile Path driverRoot;
   private volatile List<String> controlDevices = List.of();
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
@@ -50,11 +52,11 @@ final class NodeProcess implements NvmlThread.Listener {
   NodeProcess(Settings settings, Options options, XidPolicy xids, ConfigSource source) {
     this.options = options;
     this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new Findings());
+    this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.vertx = Vertx.vertx(small());
     this.loop = vertx.getOrCreateContext();
     this.plugin = new NodePlugin(vertx, options, () -> controlDevices, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
-    Path driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.nvml =
         new NvmlThread(() -> JnaNvml.open(driverRoot), xids, options.sampleIntervalMs(), this);
   }
@@ -83,6 +85,10 @@ final class NodeProcess implements NvmlThread.Listener {
     if (first instanceof Outcome.Refused refused && !mayBeCured()) {
       LOG.error("config {}: {}", refused.name(), refused.reason());
       return 2;
+    }
+    if (first instanceof Outcome.Usable usable) {
+      failOnInitError = usable.config().failOnInitError();
+      driverRoot = Path.of(usable.config().allocate().driverRootInContainer());
     }
     loop.runOnContext(v -> startParts(first));
     nvml.start();

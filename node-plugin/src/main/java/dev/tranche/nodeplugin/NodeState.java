@@ -167,10 +167,12 @@ final class NodeState {
     boolean news = !holdingsKnown || !holdings.equals(now);
     holdings = now;
     holdingsKnown = true;
-    if (plan != null) {
-      held.update(now, plan.byUuid());
-    }
     return news;
+  }
+
+  /** Whether by these holdings other replicas are held than before. */
+  boolean held(List<Holding> now, long nowMs) {
+    return plan != null && held.update(now, plan.byUuid(), nowMs);
   }
 
   List<Holding> holdings() {

@@ -37,6 +37,11 @@ public record Options(
     if (extender.isPresent() && settings.text(Setting.NODE_NAME).isEmpty()) {
       findings.error(Settings.named(Setting.NODE_NAME) + " is needed to report to an extender");
     }
+    if (settings.text(Setting.KUBELET_SOCKET).isEmpty()) {
+      findings.error(
+          Settings.named(Setting.KUBELET_SOCKET)
+              + " is empty; this plugin always registers, so give the kubelet's socket");
+    }
     return new Options(
         settings.text(Setting.NODE_NAME),
         path(settings, Setting.KUBELET_SOCKET),

@@ -48,9 +48,10 @@ public final class Allocation {
    *
    * @param ids the kubelet's pick
    * @param assigned the shares that the container was assigned; empty: none known
+   * @param mayBeAssigned it may have been assigned, though it is not known what
    */
-  public Verdict decide(Collection<String> ids, List<GpuShare> assigned) {
-    if (tooMany(ids, assigned)) {
+  public Verdict decide(Collection<String> ids, List<GpuShare> assigned, boolean mayBeAssigned) {
+    if (!mayBeAssigned && tooMany(ids)) {
       return refused(
           "too_many", "maximum request size for shared resources is 1; found " + ids.size());
     }
@@ -67,9 +68,8 @@ public final class Allocation {
 
   // What was assigned is one share of a GPU, cut into replicas by the webhook, and not a request
   // for several GPUs, which the option is there to refuse.
-  private boolean tooMany(Collection<String> ids, List<GpuShare> assigned) {
+  private boolean tooMany(Collection<String> ids) {
     return ids.size() > 1
-        && assigned.isEmpty()
         && replicas.failRequestsGreaterThanOne()
         && ids.stream().anyMatch(id -> !id.equals(ReplicaId.uuidOf(id)));
   }

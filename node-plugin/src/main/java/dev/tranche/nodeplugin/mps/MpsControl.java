@@ -38,6 +38,7 @@ final class MpsControl {
   private final MpsRoot root;
   private final String program;
   private final Supervisor.Listener listener;
+  private String seen = "";
   private @Nullable Outcome last;
   private @Nullable Config config;
   private String trouble = "no config has been read yet";
@@ -83,6 +84,7 @@ final class MpsControl {
   private void follow() throws InterruptedException {
     try (Nvml nvml = open.get()) {
       LOG.info("NVML of driver {}", nvml.driverVersion());
+      seen = "";
       last = null;
       follow(nvml);
     } catch (NvmlException e) {
@@ -132,7 +134,13 @@ final class MpsControl {
   }
 
   private boolean configChanged() {
-    Outcome now = source.load(name());
+    String name = name();
+    String state = name + " " + source.state();
+    if (state.equals(seen)) {
+      return false;
+    }
+    seen = state;
+    Outcome now = source.load(name);
     boolean changed = !now.equals(last);
     last = now;
     if (changed && now instanceof Outcome.Refused refused) {

@@ -298,6 +298,8 @@ class ConfigTest {
     assertThat(ConfigChoice.choose("", "a", two)).isEqualTo(new ConfigChoice.Chosen("a"));
     assertThat(ConfigChoice.choose("", "", Set.of("any")))
         .isEqualTo(new ConfigChoice.Chosen("any"));
+    assertThat(ConfigChoice.choose("", "", Set.of("a", "default")))
+        .isEqualTo(new ConfigChoice.Chosen("default"));
     assertThat(ConfigChoice.choose("", "", two)).isInstanceOf(ConfigChoice.Undecided.class);
     assertThat(ConfigChoice.choose("c", "a", two)).isInstanceOf(ConfigChoice.Undecided.class);
   }

@@ -50,7 +50,7 @@ class AllocationTest {
   private static Allocation.Verdict decide(
       GpuSharing sharing, List<String> ids, GpuShare... assigned) {
     return new Allocation(replicas(sharing, false, false), List.of())
-        .decide(ids, List.of(assigned));
+        .decide(ids, List.of(assigned), assigned.length > 0);
   }
 
   private static GpuShare share(String uuid, int replicas) {
@@ -81,14 +81,14 @@ class AllocationTest {
   void indexes_areToldWhereAskedFor() {
     var verdict =
         new Allocation(replicas(TEN, false, true), List.of())
-            .decide(List.of("GPU-1::0"), List.of());
+            .decide(List.of("GPU-1::0"), List.of(), false);
     assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
   }
 
   @Test
   void deviceSpecs_liveUnderTheDevRoot() {
     var allocation = new Allocation(replicas(TEN, true, false), List.of("/dev/nvidiactl"));
-    var verdict = allocation.decide(List.of("GPU-1::0"), List.of());
+    var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), false);
     assertThat(verdict)
         .isInstanceOfSatisfying(
             Allocation.Verdict.Granted.class,
