@@ -19,18 +19,27 @@ struct gpu {
     unsigned cc_minor;
     int lost;
     int mig;
+    long long temperature_c;
+    long long power_mw;
+    long long throttle;
+    long long ecc_uncorrected;
 };
 
 struct process {
     int gpu;
     unsigned pid;
     unsigned long long used_mib;
+    unsigned sm;
+    int graphics;
 };
 
+/* With code 0 a double bit ECC event. */
 struct xid {
     int gpu;
     unsigned long long code;
     unsigned long long seq;
+    unsigned gpu_instance;
+    unsigned compute_instance;
 };
 
 struct state {

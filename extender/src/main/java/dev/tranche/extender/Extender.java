@@ -22,6 +22,7 @@ import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;
@@ -85,6 +86,7 @@ public final class Extender implements AutoCloseable {
     this.core =
         new Core(
             config.policy(),
+            config.memoryGuard(),
             config.loadStaleAfterMs(),
             streams,
             api,
@@ -157,6 +159,10 @@ public final class Extender implements AutoCloseable {
     registry.getPrometheusRegistry().register(gpus);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
+        "tranche.extender.nominations",
+        "Pods that others are evicted for and whose GPU is held meanwhile.",
+        core.ledger::nominations);
+    metrics.gauge(
         "tranche.extender.waiting.pods",
         "Rejected pods that are woken when a GPU has room.",
         core.waiting::size);
@@ -183,6 +189,7 @@ public final class Extender implements AutoCloseable {
         new Filter(core, asked),
         new Prioritize(core),
         bind,
+        new Preempt(core),
         metrics);
   }
 

@@ -24,6 +24,8 @@ import dev.tranche.nodeplugin.mps.StatusFile;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
+import dev.tranche.nodeplugin.usage.Overuse;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.ArrayList;
@@ -57,11 +59,16 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Reports reports;
   private final MpsKeeper mps;
   private final boolean standAlone;
+  private final NodeNews news;
   private Consumer<String> labelled = name -> {};
   private String advertised = "";
 
   NodePlugin(
-      Vertx vertx, Options options, Supplier<List<String>> controlDevices, Resolver resolver) {
+      Vertx vertx,
+      Options options,
+      OveruseOptions overuseOptions,
+      Supplier<List<String>> controlDevices,
+      Resolver resolver) {
     this.vertx = vertx;
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
     this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
@@ -70,7 +77,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         options
             .extender()
             .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
-    this.reports = new Reports(options.nodeName(), UUID.randomUUID().toString(), version());
     this.standAlone = options.extender().isEmpty();
     this.mps =
         new MpsKeeper(
@@ -78,6 +84,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             new StatusFile(new MpsRoot(options.mpsRootInContainer())),
             options.nodeName(),
             this::publish);
+    Overuse overuse = new Overuse(overuseOptions);
+    this.reports =
+        new Reports(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
+    this.news = new NodeNews(options.nodeName(), events, metrics, overuse);
     gauges();
   }
 
@@ -150,12 +160,18 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** NVML was read. */
   void sampled(List<GpuStatus> gpus) {
+    boolean cordons = news.sampled(state, gpus);
     state.gpus(gpus).ifPresent(plan -> planned(state.configStatus().getName(), plan));
     metrics.gpus(gpus);
     publish();
-    if (reports.worthTelling(gpus)) {
+    if (reports.worthTelling(gpus) || cordons) {
       tell();
     }
+  }
+
+  /** NVML has started, maybe anew with another driver. */
+  void driverStarted(String version) {
+    state.driverVersion(version);
   }
 
   /** NVML does not start; it will be tried again. */

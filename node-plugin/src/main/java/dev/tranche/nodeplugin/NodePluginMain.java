@@ -5,6 +5,7 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.mps.MpsMain;
 import java.security.Security;
@@ -30,12 +31,14 @@ public final class NodePluginMain {
     }
     Settings settings = Settings.read(List.of(args), System.getenv(), findings);
     Options options = Options.of(settings, findings);
+    WatchOptions watch = WatchOptions.of(settings, findings);
     XidPolicy xids = xids(settings, findings);
     if (!findings.clean()) {
       findings.errors().forEach(System.err::println);
       System.exit(2);
     }
-    NodeProcess process = new NodeProcess(settings, options, xids, new ConfigSource(settings));
+    NodeProcess process =
+        new NodeProcess(settings, options, watch, xids, new ConfigSource(settings));
     Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(process::stop));
     System.exit(process.run());
   }

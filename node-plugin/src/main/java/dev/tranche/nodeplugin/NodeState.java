@@ -27,6 +27,7 @@ final class NodeState {
   private ConfigStatus configStatus = ConfigStatus.getDefaultInstance();
   private @Nullable List<GpuStatus> gpus;
   private String driverAwaited = "";
+  private String driverVersion = "";
   private List<Holding> holdings = List.of();
   private boolean holdingsKnown;
   private boolean draining;
@@ -73,20 +74,21 @@ final class NodeState {
     return same || config == null ? Optional.empty() : Optional.of(plan(config, now));
   }
 
-  /** As the node serves them: without its MPS control daemon a GPU is not healthy. */
   List<GpuStatus> gpus() {
-    if (gpus == null) {
-      return List.of();
-    }
+    return gpus == null ? List.of() : gpus;
+  }
+
+  /** As the node serves them: without its MPS control daemon a GPU is not healthy. */
+  List<GpuStatus> served() {
     return mps instanceof MpsStanding.Lost lost
-        ? gpus.stream().map(gpu -> without(lost, gpu)).toList()
-        : gpus;
+        ? gpus().stream().map(gpu -> without(lost, gpu)).toList()
+        : gpus();
   }
 
   private GpuStatus without(MpsStanding.Lost daemon, GpuStatus gpu) {
     GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.info().uuid());
     return how != null && how.strategy() == SharingStrategy.MPS
-        ? new GpuStatus(gpu.info(), gpu.health().gone(daemon.reason()), gpu.load())
+        ? new GpuStatus(gpu.info(), gpu.health().silent(daemon.reason()), gpu.load(), gpu.uses())
         : gpu;
   }
 
@@ -113,6 +115,14 @@ final class NodeState {
     driverAwaited = reason;
   }
 
+  void driverVersion(String version) {
+    driverVersion = version;
+  }
+
+  String driverVersion() {
+    return driverVersion;
+  }
+
   /** Why this node has nothing to serve; empty: it has, or that is not known yet. */
   Optional<String> idle() {
     if (gpus != null) {
@@ -137,7 +147,7 @@ final class NodeState {
     if (mps instanceof MpsStanding.Awaited) {
       return Optional.ofNullable(replicas);
     }
-    List<GpuStatus> served = gpus();
+    List<GpuStatus> served = served();
     Map<String, GpuSharing> sharing =
         mps instanceof MpsStanding.Missing
             ? WithoutMps.of(plan.byUuid(), config, infos(served))

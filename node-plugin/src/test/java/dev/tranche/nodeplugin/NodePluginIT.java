@@ -17,10 +17,14 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
+import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
+import dev.tranche.nodeplugin.usage.UsageReader;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -35,6 +39,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -115,7 +120,9 @@ class NodePluginIT {
   private void startPlugin() {
     vertx = Vertx.vertx();
     loop = vertx.getOrCreateContext();
-    plugin = new NodePlugin(vertx, options, List::of, host -> addresses());
+    plugin =
+        new NodePlugin(
+            vertx, options, new OveruseOptions(0.05, 2, true), List::of, host -> addresses());
     plugin.load();
     ConfigKeeper configs =
         new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);
@@ -134,10 +141,17 @@ class NodePluginIT {
     thread =
         new NvmlThread(
             () -> JnaNvml.open(nvml.root()),
-            XidPolicy.parse("", ""),
+            new GpuWatch(
+                new HealthOptions(XidPolicy.parse("", ""), 300, 200),
+                new UsageReader(folder.resolve("proc"), folder.resolve("log"), clock()),
+                clock()),
             options.sampleIntervalMs(),
             new Samples());
     thread.start();
+  }
+
+  private static LongSupplier clock() {
+    return System::currentTimeMillis;
   }
 
   private static List<InetAddress> addresses() {

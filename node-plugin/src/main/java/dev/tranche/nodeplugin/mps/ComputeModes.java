@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin.mps;
 
+import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.ComputeMode;
-import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.io.IOException;
 import java.io.StringReader;
@@ -21,10 +21,10 @@ import org.slf4j.LoggerFactory;
 final class ComputeModes {
   private static final Logger LOG = LoggerFactory.getLogger(ComputeModes.class);
 
-  private final Nvml nvml;
+  private final AdminNvml nvml;
   private final Path file;
 
-  ComputeModes(Nvml nvml, Path file) {
+  ComputeModes(AdminNvml nvml, Path file) {
     this.nvml = nvml;
     this.file = file;
   }

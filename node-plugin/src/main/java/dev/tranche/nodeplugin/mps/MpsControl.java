@@ -5,8 +5,8 @@ import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.metrics.Readiness;
+import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
-import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -33,7 +33,7 @@ final class MpsControl {
   private final ConfigSource source;
   private final Path configName;
   private final boolean standAlone;
-  private final Supplier<Nvml> open;
+  private final Supplier<AdminNvml> open;
   private final StatusFile statusFile;
   private final MpsRoot root;
   private final String program;
@@ -55,7 +55,7 @@ final class MpsControl {
       ConfigSource source,
       Path configName,
       boolean standAlone,
-      Supplier<Nvml> open,
+      Supplier<AdminNvml> open,
       MpsRoot root,
       String program,
       Supervisor.Listener listener) {
@@ -82,7 +82,7 @@ final class MpsControl {
   }
 
   private void follow() throws InterruptedException {
-    try (Nvml nvml = open.get()) {
+    try (AdminNvml nvml = open.get()) {
       LOG.info("NVML of driver {}", nvml.driverVersion());
       seen = "";
       last = null;
@@ -95,7 +95,7 @@ final class MpsControl {
     }
   }
 
-  private void follow(Nvml nvml) throws InterruptedException {
+  private void follow(AdminNvml nvml) throws InterruptedException {
     List<GpuInfo> gpus = infos(nvml);
     var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, listener);
     try {
@@ -117,7 +117,7 @@ final class MpsControl {
     return System.nanoTime() / 1_000_000;
   }
 
-  private static List<GpuInfo> infos(Nvml nvml) {
+  private static List<GpuInfo> infos(AdminNvml nvml) {
     List<GpuInfo> gpus = new ArrayList<>();
     int count = nvml.count();
     for (int index = 0; index < count; index++) {

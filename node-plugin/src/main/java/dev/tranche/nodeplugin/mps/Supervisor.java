@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.mps;
 
-import dev.tranche.nodeplugin.nvml.Nvml;
+import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -48,7 +48,8 @@ final class Supervisor {
   /**
    * @param clockMs any clock that only goes forward
    */
-  Supervisor(String program, MpsRoot root, Nvml nvml, LongSupplier clockMs, Listener listener) {
+  Supervisor(
+      String program, MpsRoot root, AdminNvml nvml, LongSupplier clockMs, Listener listener) {
     this.program = program;
     this.root = root;
     this.modes = new ComputeModes(nvml, root.computeModes());

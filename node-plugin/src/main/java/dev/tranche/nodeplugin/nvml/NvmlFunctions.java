@@ -39,6 +39,17 @@ final class NvmlFunctions {
 
   static native int nvmlDeviceGetUtilizationRates(long device, Pointer utilization);
 
+  static native int nvmlDeviceGetTemperature(long device, int sensor, Pointer celsius);
+
+  static native int nvmlDeviceGetPowerUsage(long device, Pointer milliwatts);
+
+  static native int nvmlDeviceGetCurrentClocksThrottleReasons(long device, Pointer reasons);
+
+  static native int nvmlDeviceGetTotalEccErrors(long device, int type, int counter, Pointer count);
+
+  static native int nvmlDeviceGetProcessUtilization(
+      long device, Pointer samples, Pointer count, long sinceUs);
+
   static native int nvmlEventSetCreate(Pointer set);
 
   static native int nvmlEventSetFree(long set);
