@@ -17,6 +17,7 @@ enum {
     UNINITIALIZED = 1,
     INVALID_ARGUMENT = 2,
     NOT_SUPPORTED = 3,
+    NO_PERMISSION = 4,
     NOT_FOUND = 6,
     INSUFFICIENT_SIZE = 7,
     DRIVER_NOT_LOADED = 9,
@@ -24,6 +25,8 @@ enum {
     GPU_IS_LOST = 15,
     ARGUMENT_VERSION_MISMATCH = 25,
 };
+
+enum { EXCLUSIVE_PROCESS = 3 };
 
 enum { EVENT_SINGLE_BIT_ECC = 1, EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8, WAIT_STEP_MS = 50 };
 
@@ -134,6 +137,7 @@ NVML const char *nvmlErrorString(int result)
     case SUCCESS: return "The operation was successful";
     case UNINITIALIZED: return "Uninitialized";
     case INVALID_ARGUMENT: return "Invalid Argument";
+    case NO_PERMISSION: return "Insufficient Permissions";
     case NOT_SUPPORTED: return "Not Supported";
     case NOT_FOUND: return "Not Found";
     case INSUFFICIENT_SIZE: return "Insufficient Size";
@@ -188,6 +192,35 @@ NVML int nvmlDeviceGetMinorNumber(device_t device, unsigned *minor)
     if (result == SUCCESS)
         *minor = device->minor;
     return leave(result);
+}
+
+NVML int nvmlDeviceGetCudaComputeCapability(device_t device, int *major, int *minor)
+{
+    int result = enter(device);
+    if (result == SUCCESS) {
+        *major = (int)device->cc_major;
+        *minor = (int)device->cc_minor;
+    }
+    return leave(result);
+}
+
+/* What is set lies in a file beside the state, since another process may ask. */
+NVML int nvmlDeviceGetComputeMode(device_t device, unsigned *mode)
+{
+    int result = enter(device);
+    if (result == SUCCESS)
+        *mode = state_compute_mode(device->index);
+    return leave(result);
+}
+
+NVML int nvmlDeviceSetComputeMode(device_t device, unsigned mode)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (mode > EXCLUSIVE_PROCESS)
+        return leave(INVALID_ARGUMENT);
+    return leave(state_set_compute_mode(device->index, mode) == 0 ? SUCCESS : NO_PERMISSION);
 }
 
 NVML int nvmlDeviceGetPciInfo_v3(device_t device, struct pci_info *pci)

@@ -250,3 +250,33 @@ int state_refresh(struct state *state)
     fclose(file);
     return seen_result;
 }
+
+static FILE *compute_mode_file(int index, const char *how)
+{
+    char path[4096], file[4200];
+    if (state_path(path, sizeof path) != 0)
+        return NULL;
+    snprintf(file, sizeof file, "%s.compute_mode.%d", path, index);
+    return fopen(file, how);
+}
+
+unsigned state_compute_mode(int index)
+{
+    unsigned mode = 0;
+    FILE *file = compute_mode_file(index, "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%u", &mode) != 1)
+        mode = 0;
+    fclose(file);
+    return mode;
+}
+
+int state_set_compute_mode(int index, unsigned mode)
+{
+    FILE *file = compute_mode_file(index, "we");
+    if (file == NULL)
+        return -1;
+    fprintf(file, "%u\n", mode);
+    return fclose(file);
+}

@@ -58,4 +58,10 @@ struct state {
  */
 int state_refresh(struct state *state);
 
+/* The compute mode last set, from the file gpus.state.compute_mode.<index>; 0 (default) where there is none. */
+unsigned state_compute_mode(int index);
+
+/* Returns 0, or -1 if the file cannot be written. */
+int state_set_compute_mode(int index, unsigned mode);
+
 #endif

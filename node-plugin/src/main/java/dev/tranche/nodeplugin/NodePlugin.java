@@ -18,6 +18,9 @@ import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.metrics.Readiness;
+import dev.tranche.nodeplugin.mps.MpsRoot;
+import dev.tranche.nodeplugin.mps.MpsStanding;
+import dev.tranche.nodeplugin.mps.StatusFile;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
@@ -54,6 +57,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Kubelet kubelet;
   private final Optional<ReportStreams> streams;
   private final Reports reports;
+  private final MpsKeeper mps;
+  private final boolean standAlone;
   private final NodeNews news;
   private Consumer<String> labelled = name -> {};
   private String advertised = "";
@@ -75,6 +80,13 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         options
             .extender()
             .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
+    this.standAlone = options.extender().isEmpty();
+    this.mps =
+        new MpsKeeper(
+            vertx,
+            new StatusFile(new MpsRoot(options.mpsRootInContainer())),
+            options.nodeName(),
+            this::publish);
     Overuse overuse = new Overuse(overuseOptions);
     this.reports =
         new Reports(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
@@ -113,6 +125,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         "Assignments that the kubelet has not carried out yet.",
         assignments::size);
     metrics.gauge(
+        "tranche.node.mps.daemon.missing",
+        "1 while the config needs an MPS control daemon that does not serve, else 0.",
+        () -> state.mps().reason().isEmpty() ? 0 : 1);
+    metrics.gauge(
         "tranche.node.registered",
         "1 while the kubelet knows us, else 0.",
         () -> kubelet.registered() ? 1 : 0);
@@ -134,6 +150,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   void start() {
     vertx.setPeriodic(EXPIRE_MS, id -> expire());
+    mps.follow();
     streams.ifPresent(ReportStreams::start);
   }
 
@@ -228,8 +245,35 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void publish() {
+    followMps();
     if (!state.draining()) {
       state.replicas().ifPresent(kubelet::publish);
+    }
+  }
+
+  private void followMps() {
+    MpsStanding before = state.mps();
+    MpsStanding now = mps.standing(state.mpsPlan(standAlone));
+    if (now.equals(before)) {
+      return;
+    }
+    state.mps(now);
+    if (!now.getClass().equals(before.getClass())) {
+      announce(now);
+    }
+    tell();
+  }
+
+  private void announce(MpsStanding now) {
+    switch (now) {
+      case MpsStanding.Missing missing ->
+          events.node(
+              "MpsDaemonMissing", missing.reason() + "; its GPUs are advertised whole", true);
+      case MpsStanding.Lost lost -> events.node("MpsDaemonLost", lost.reason(), true);
+      case MpsStanding.Serving ignored ->
+          events.node("MpsDaemonServing", "the MPS control daemon serves the config", false);
+      case MpsStanding.Awaited ignored -> LOG.info("waiting for the MPS control daemon");
+      case MpsStanding.NotNeeded ignored -> LOG.info("the MPS control daemon is needed no more");
     }
   }
 
@@ -295,7 +339,20 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** A node without a GPU is ready: the DaemonSet is there too, and its rollout must not wait. */
   Readiness readiness() {
-    return state.idle().map(Readiness::idle).orElseGet(() -> Readiness.unless(missing()));
+    List<String> missing = missing();
+    return state
+        .idle()
+        .or(() -> missing.isEmpty() ? servedWhole() : Optional.empty())
+        .map(Readiness::idle)
+        .orElseGet(() -> Readiness.unless(missing));
+  }
+
+  // What can be done is done, and a label is missing on this node perhaps on purpose: as with a
+  // missing driver, the DaemonSet's rollout must not wait.
+  private Optional<String> servedWhole() {
+    return state.mps() instanceof MpsStanding.Missing missing
+        ? Optional.of(missing.reason())
+        : Optional.empty();
   }
 
   private List<String> missing() {
@@ -305,6 +362,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
     if (!state.configKnown()) {
       missing.add("no config is in use: " + state.configStatus().getError());
+    }
+    if (state.mps() instanceof MpsStanding.Lost lost) {
+      missing.add(lost.reason());
     }
     if (!kubelet.registered()) {
       missing.add("the kubelet has not accepted the registration yet");

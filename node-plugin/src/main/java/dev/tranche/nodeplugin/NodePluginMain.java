@@ -7,11 +7,15 @@ import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.mps.MpsMain;
 import java.security.Security;
 import java.util.Arrays;
 import java.util.List;
 
-/** The node plugin: settings, parts, start, and a stop that drains first. */
+/**
+ * The node plugin: settings, parts, start, and a stop that drains first. With {@code
+ * mps-control-daemon} first it is the keeper of the MPS control daemons instead.
+ */
 public final class NodePluginMain {
   private NodePluginMain() {}
 
@@ -22,6 +26,9 @@ public final class NodePluginMain {
     }
     processProperties();
     Findings findings = new Findings();
+    if (args.length > 0 && args[0].equals(MpsMain.COMMAND)) {
+      System.exit(MpsMain.run(List.of(args).subList(1, args.length), findings));
+    }
     Settings settings = Settings.read(List.of(args), System.getenv(), findings);
     Options options = Options.of(settings, findings);
     WatchOptions watch = WatchOptions.of(settings, findings);

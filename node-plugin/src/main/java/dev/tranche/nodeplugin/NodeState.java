@@ -3,13 +3,19 @@ package dev.tranche.nodeplugin;
 import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
+import dev.tranche.nodeplugin.mps.MpsPlan;
+import dev.tranche.nodeplugin.mps.MpsStanding;
+import dev.tranche.nodeplugin.mps.WithoutMps;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -27,6 +33,7 @@ final class NodeState {
   private List<Holding> holdings = List.of();
   private boolean holdingsKnown;
   private boolean draining;
+  private MpsStanding mps = new MpsStanding.NotNeeded();
   private List<Object> replicasMadeOf = List.of();
   private @Nullable NodeReplicas replicas;
 
@@ -77,6 +84,35 @@ final class NodeState {
     return gpus == null ? List.of() : gpus;
   }
 
+  /** As the node serves them: without its MPS control daemon a GPU is not healthy. */
+  List<GpuStatus> served() {
+    return mps instanceof MpsStanding.Lost lost
+        ? gpus().stream().map(gpu -> without(lost, gpu)).toList()
+        : gpus();
+  }
+
+  private GpuStatus without(MpsStanding.Lost daemon, GpuStatus gpu) {
+    GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.info().uuid());
+    return how != null && how.strategy() == SharingStrategy.MPS
+        ? new GpuStatus(gpu.info(), gpu.health().silent(daemon.reason()), gpu.load(), gpu.uses())
+        : gpu;
+  }
+
+  /** The MPS control daemons that the config needs. */
+  MpsPlan mpsPlan(boolean standAlone) {
+    return gpus == null || plan == null
+        ? MpsPlan.NONE
+        : MpsPlan.of(plan.byUuid(), infos(gpus), standAlone);
+  }
+
+  void mps(MpsStanding now) {
+    mps = now;
+  }
+
+  MpsStanding mps() {
+    return mps;
+  }
+
   boolean gpusKnown() {
     return gpus != null;
   }
@@ -114,16 +150,25 @@ final class NodeState {
     if (gpus == null || config == null || plan == null) {
       return Optional.empty();
     }
-    List<Object> madeOf = madeOf(config, plan, gpus);
+    if (mps instanceof MpsStanding.Awaited) {
+      return Optional.ofNullable(replicas);
+    }
+    List<GpuStatus> served = served();
+    Map<String, GpuSharing> sharing =
+        mps instanceof MpsStanding.Missing
+            ? WithoutMps.of(plan.byUuid(), config, infos(served))
+            : plan.byUuid();
+    List<Object> madeOf = madeOf(config, sharing, served);
     if (replicas == null || !madeOf.equals(replicasMadeOf)) {
       replicasMadeOf = madeOf;
-      replicas = NodeReplicas.of(config, gpus, plan.byUuid(), held.all());
+      replicas = NodeReplicas.of(config, served, sharing, held.all());
     }
     return Optional.of(replicas);
   }
 
-  private List<Object> madeOf(Config config, SharingPlan plan, List<GpuStatus> gpus) {
-    List<Object> parts = new ArrayList<>(List.of(config, plan, held.all()));
+  private List<Object> madeOf(
+      Config config, Map<String, GpuSharing> sharing, List<GpuStatus> gpus) {
+    List<Object> parts = new ArrayList<>(List.of(config, sharing, held.all()));
     gpus.forEach(gpu -> parts.addAll(List.of(gpu.info(), gpu.health().healthy())));
     return parts;
   }

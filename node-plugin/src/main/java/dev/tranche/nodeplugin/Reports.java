@@ -8,6 +8,7 @@ import dev.tranche.api.node.PodUse;
 import dev.tranche.api.node.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.usage.ContainerUse;
@@ -48,7 +49,7 @@ final class Reports {
             .setConfig(state.configStatus())
             .setDriverVersion(state.driverVersion());
     Optional<NodeReplicas> replicas = state.replicas();
-    replicas.ifPresent(r -> state.gpus().forEach(gpu -> add(report, r, gpu)));
+    replicas.ifPresent(r -> state.served().forEach(gpu -> add(report, r, gpu)));
     return report;
   }
 
@@ -73,6 +74,10 @@ final class Reports {
             .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
             .setHealthReason(status.health().reason())
             .setSharingStrategy(strategy(sharing))
+            .setMaxClients(
+                sharing.strategy() == dev.tranche.nodeplugin.config.SharingStrategy.MPS
+                    ? MpsClientLimit.of(status.info())
+                    : 0)
             .setCordonReason(overuse.cordonReason(status.info().uuid()))
             .setNumaNode(status.info().numaNode());
     status.uses().forEach(use -> gpu.addPodUses(use(use)));

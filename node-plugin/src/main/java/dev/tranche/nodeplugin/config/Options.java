@@ -16,11 +16,15 @@ public record Options(
     Path kubeletSocket,
     Path podResourcesSocket,
     Path stateDir,
+    Path mpsRootInContainer,
     int sampleIntervalMs,
     HostPort metrics,
     Optional<HostPort> extender,
     Path extenderCaFile,
     Path extenderTokenFile) {
+  /** In the state folder: the value of the node's config label, as last heard. */
+  public static final String CONFIG_NAME_FILE = "config-name";
+
   private static final int SAMPLE_INTERVAL_MIN_MS = 100;
   private static final int SAMPLE_INTERVAL_MAX_MS = 60_000;
   private static final Pattern DURATION = Pattern.compile("(\\d{1,6})(ms|s|m|h)");
@@ -43,6 +47,7 @@ public record Options(
         path(settings, Setting.KUBELET_SOCKET),
         path(settings, Setting.POD_RESOURCES_SOCKET),
         path(settings, Setting.STATE_DIR),
+        path(settings, Setting.MPS_ROOT_CTR_PATH),
         (int)
             durationMs(
                 settings,

@@ -86,6 +86,18 @@ public enum Setting {
       "flags.mpsRoot",
       "",
       "the host folder of the MPS control daemons; needed with sharing.mps"),
+  MPS_ROOT_CTR_PATH(
+      "mps-root-ctr-path",
+      "TRANCHE_MPS_ROOT_CTR_PATH",
+      "",
+      "/mps",
+      "where the host folder of the MPS control daemons is mounted in this container"),
+  MPS_CONTROL_PROGRAM(
+      "mps-control-program",
+      "TRANCHE_MPS_CONTROL_PROGRAM",
+      "",
+      "nvidia-cuda-mps-control",
+      "the driver's program that mps-control-daemon runs"),
   SHARED_DEVICES_ALLOCATION_POLICY(
       "shared-devices-allocation-policy",
       "SHARED_DEVICES_ALLOCATION_POLICY",

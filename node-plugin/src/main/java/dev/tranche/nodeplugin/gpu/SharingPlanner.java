@@ -67,11 +67,22 @@ final class SharingPlanner {
   }
 
   private void claim(SharedResource entry, GpuInfo gpu) {
+    checkClients(entry, gpu);
     SharedResource other = claims.putIfAbsent(gpu.uuid(), entry);
     if (other != null) {
       errors.add(
           "GPU %d (%s) is in %s and in %s; give each of them its own devices"
               .formatted(gpu.index(), gpu.uuid(), other.at(), entry.at()));
+    }
+  }
+
+  private void checkClients(SharedResource entry, GpuInfo gpu) {
+    int most = MpsClientLimit.of(gpu);
+    if (entry.strategy() == SharingStrategy.MPS && entry.replicas() > most) {
+      errors.add(
+          "%s.replicas is %d, but GPU %d (%s, %s) takes %d MPS clients (48 since Volta, 16 before); lower replicas to %d"
+              .formatted(
+                  entry.at(), entry.replicas(), gpu.index(), gpu.model(), gpu.uuid(), most, most));
     }
   }
 

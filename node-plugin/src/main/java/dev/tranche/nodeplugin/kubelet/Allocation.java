@@ -6,6 +6,7 @@ import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.mps.MpsClient;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.Collection;
 import java.util.List;
@@ -120,6 +121,7 @@ public final class Allocation {
       controlDevices.forEach(path -> response.addDevices(device(path)));
       gpus.forEach(gpu -> response.addDevices(device("/dev/nvidia" + gpu.minor())));
     }
+    new MpsClient(replicas).addTo(response, ids);
     return response.build();
   }
 

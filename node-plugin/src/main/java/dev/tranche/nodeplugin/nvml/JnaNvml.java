@@ -10,7 +10,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** NVML by JNA. One block of native memory is reused by all calls. */
-public final class JnaNvml implements Nvml {
+public final class JnaNvml implements AdminNvml {
   private static final int SCRATCH_BYTES = 256;
   private static final int TEXT_BYTES = 96;
 
@@ -155,7 +155,41 @@ public final class JnaNvml implements Nvml {
         "GPU " + index + " tells no minor number");
     int minor = scratch.getInt(0);
     readMemory(index, device);
-    return new GpuInfo(index, uuid, model, minor, pci, total(), reserved(), numaNodes.of(pci));
+    return new GpuInfo(
+        index,
+        uuid,
+        model,
+        minor,
+        pci,
+        total(),
+        reserved(),
+        numaNodes.of(pci),
+        computeMajor(device));
+  }
+
+  /**
+   * 0 where the driver does not say: whoever asks then takes the oldest. Overwrites the scratch.
+   */
+  private int computeMajor(long device) {
+    int result =
+        NvmlFunctions.nvmlDeviceGetCudaComputeCapability(
+            device, scratch, scratch.share(Integer.BYTES));
+    return result == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
+  }
+
+  @Override
+  public int computeMode(int index) {
+    check(
+        NvmlFunctions.nvmlDeviceGetComputeMode(handle(index), scratch),
+        "GPU " + index + " tells no compute mode");
+    return scratch.getInt(0);
+  }
+
+  @Override
+  public void computeMode(int index, int mode) {
+    check(
+        NvmlFunctions.nvmlDeviceSetComputeMode(handle(index), mode),
+        "GPU " + index + " does not take compute mode " + mode);
   }
 
   @Override

@@ -27,6 +27,12 @@ final class NvmlFunctions {
 
   static native int nvmlDeviceGetMinorNumber(long device, Pointer minor);
 
+  static native int nvmlDeviceGetCudaComputeCapability(long device, Pointer major, Pointer minor);
+
+  static native int nvmlDeviceGetComputeMode(long device, Pointer mode);
+
+  static native int nvmlDeviceSetComputeMode(long device, int mode);
+
   static native int nvmlDeviceGetPciInfo_v3(long device, Pointer pci);
 
   static native int nvmlDeviceGetMemoryInfo(long device, Pointer memory);

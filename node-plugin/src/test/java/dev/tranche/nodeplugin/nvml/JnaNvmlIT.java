@@ -66,6 +66,27 @@ class JnaNvmlIT {
   }
 
   @Test
+  void computeCapability_isTheStateFiles() throws Exception {
+    fake.state(gpu(0, "cc=6.1"));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.info(0).computeMajor()).isEqualTo(6);
+    }
+  }
+
+  @Test
+  void computeMode_isTheOneSet() throws Exception {
+    fake.state(gpu(0, ""));
+    fake.computeMode(0, ComputeMode.DEFAULT);
+    try (AdminNvml nvml = JnaNvml.open(fake.root())) {
+      nvml.computeMode(0, ComputeMode.EXCLUSIVE_PROCESS);
+      assertThat(nvml.computeMode(0)).isEqualTo(ComputeMode.EXCLUSIVE_PROCESS);
+      assertThat(fake.computeMode(0)).isEqualTo(3);
+      assertThatThrownBy(() -> nvml.computeMode(0, 9)).isInstanceOf(NvmlException.class);
+      nvml.computeMode(0, ComputeMode.DEFAULT);
+    }
+  }
+
+  @Test
   void xid_isToldOnce() throws Exception {
     fake.state(gpu(0, ""));
     try (Nvml nvml = JnaNvml.open(fake.root())) {
