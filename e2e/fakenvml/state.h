@@ -19,18 +19,27 @@ struct gpu {
     unsigned cc_minor;
     int lost;
     int mig;
+    long long temperature_c;
+    long long power_mw;
+    long long throttle;
+    long long ecc_uncorrected;
 };
 
 struct process {
     int gpu;
     unsigned pid;
     unsigned long long used_mib;
+    unsigned sm;
+    int graphics;
 };
 
+/* With code 0 a double bit ECC event. */
 struct xid {
     int gpu;
     unsigned long long code;
     unsigned long long seq;
+    unsigned gpu_instance;
+    unsigned compute_instance;
 };
 
 struct state {
@@ -48,5 +57,11 @@ struct state {
  * broken leaves *state as it was. Returns 0, or -1 with a sentence on stderr.
  */
 int state_refresh(struct state *state);
+
+/* The compute mode last set, from the file gpus.state.compute_mode.<index>; 0 (default) where there is none. */
+unsigned state_compute_mode(int index);
+
+/* Returns 0, or -1 if the file cannot be written. */
+int state_set_compute_mode(int index, unsigned mode);
 
 #endif

@@ -34,6 +34,21 @@ default: |
 {{- default (printf "%s-config" (include "tranche.name" .)) .Values.config.name -}}
 {{- end -}}
 
+{{/* A resource's full name, as NVIDIA's file may leave the prefix out. */}}
+{{- define "tranche.resourceName" -}}
+{{ if contains "/" . }}{{ . }}{{ else }}nvidia.com/{{ . }}{{ end }}
+{{- end -}}
+
+{{/* Not empty where a config may share by MPS: a ConfigMap of somebody else's may, too. */}}
+{{- define "tranche.mps" -}}
+{{- if .Values.config.name -}}true
+{{- else -}}
+{{- range $key, $text := (include "tranche.configMap" . | fromYaml) -}}
+{{- if ((fromYaml $text).sharing | default dict).mps -}}true{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* The node plugin's environment by name: what the chart says, then the values of NVIDIA's names that are given, then the user's own. */}}
 {{- define "tranche.pluginEnv" -}}
 {{- $name := include "tranche.name" . -}}
@@ -53,6 +68,7 @@ default: |
 {{- $_ := set $env "TRANCHE_EXTENDER_CA_FILE" "/ca/ca.crt" -}}
 {{- $_ := set $env "TRANCHE_EXTENDER_TOKEN_FILE" "/token/token" -}}
 {{- end -}}
+{{- if include "tranche.mps" . -}}{{- $_ := set $env "MPS_ROOT" .Values.mps.root -}}{{- end -}}
 {{- $given := dict
   "DEFAULT_CONFIG" .Values.config.default
   "MIG_STRATEGY" .Values.migStrategy
@@ -80,12 +96,17 @@ default: |
 {{- else -}}
 {{- range $key, $text := (include "tranche.configMap" . | fromYaml) -}}
 {{- $sharing := (fromYaml $text).sharing | default dict -}}
+{{- range $rule := ((fromYaml $text).resources | default dict).gpus -}}
+{{- $names = concat $names (list "nvidia.com/gpu" (include "tranche.resourceName" $rule.name)) -}}
+{{- end -}}
 {{- range $strategy := list "timeSlicing" "mps" -}}
 {{- $section := get $sharing $strategy | default dict -}}
 {{- range $resource := $section.resources -}}
-{{- $name := $resource.rename | default $resource.name -}}
+{{- $name := include "tranche.resourceName" ($resource.rename | default $resource.name) -}}
 {{- if and $section.renameByDefault (not $resource.rename) -}}{{- $name = printf "%s.shared" $name -}}{{- end -}}
 {{- $names = append $names $name -}}
+{{- /* GPUs that the entry leaves out keep their own name; so do all of them while no MPS control daemon serves. */ -}}
+{{- if or (ne (toString ($resource.devices | default "all")) "all") (eq $strategy "mps") -}}{{- $names = append $names (include "tranche.resourceName" $resource.name) -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -107,7 +128,7 @@ default: |
 {{- $replicas := 1 -}}
 {{- range $strategy := list "timeSlicing" "mps" -}}
 {{- range $resource := (get $sharing $strategy | default dict).resources -}}
-{{- if eq $resource.name "nvidia.com/gpu" -}}{{- $replicas = int $resource.replicas -}}{{- end -}}
+{{- if eq (include "tranche.resourceName" $resource.name) "nvidia.com/gpu" -}}{{- $replicas = int $resource.replicas -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- $replicas -}}
@@ -162,6 +183,9 @@ readinessProbe:
 {{- end -}}
 {{- if not (has .Values.extender.policy (list "load" "packed" "spread")) -}}
 {{- fail (printf "extender.policy is %q; allowed are load, packed and spread." .Values.extender.policy) -}}
+{{- end -}}
+{{- if not (hasPrefix "/" .Values.mps.root) -}}
+{{- fail (printf "mps.root is %q; it is a folder of the node, from its root on, such as /run/nvidia/mps." .Values.mps.root) -}}
 {{- end -}}
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}

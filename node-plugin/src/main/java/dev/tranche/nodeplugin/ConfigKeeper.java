@@ -2,10 +2,12 @@ package dev.tranche.nodeplugin;
 
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.Options;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -17,8 +19,7 @@ import org.slf4j.LoggerFactory;
  */
 final class ConfigKeeper {
   private static final Logger LOG = LoggerFactory.getLogger(ConfigKeeper.class);
-  private static final String LABEL_FILE = "config-name";
-  private static final int CHECK_MS = 5_000;
+  private static final int CHECK_MS = 1_000;
 
   private final Vertx vertx;
   private final ConfigSource source;
@@ -26,6 +27,7 @@ final class ConfigKeeper {
   private final Consumer<Outcome> changed;
   private String label = "";
   private @Nullable Outcome last;
+  private String seen = "";
 
   ConfigKeeper(Vertx vertx, ConfigSource source, Path stateDir, Consumer<Outcome> changed) {
     this.vertx = vertx;
@@ -53,7 +55,7 @@ final class ConfigKeeper {
   }
 
   private Path labelFile() {
-    return stateDir.resolve(LABEL_FILE);
+    return stateDir.resolve(Options.CONFIG_NAME_FILE);
   }
 
   void follow() {
@@ -76,16 +78,39 @@ final class ConfigKeeper {
     return Files.writeString(labelFile(), name);
   }
 
+  /**
+   * A reading of the source.
+   *
+   * @param seen by what a change is noticed
+   * @param outcome empty: nothing has changed
+   */
+  private record Reading(String seen, Optional<Outcome> outcome) {}
+
   private void check() {
     String asked = label;
+    String before = seen;
     vertx
-        .executeBlocking(() -> source.load(asked), true)
-        .onSuccess(
-            outcome -> {
-              if (asked.equals(label) && !outcome.equals(last)) {
-                last = outcome;
-                changed.accept(outcome);
-              }
-            });
+        .executeBlocking(() -> read(asked, before), true)
+        .onSuccess(reading -> apply(asked, reading))
+        .onFailure(e -> LOG.warn("the config cannot be looked at: {}", e.toString()));
+  }
+
+  // Between changes only file attributes are read.
+  private Reading read(String asked, String before) {
+    String now = asked + " " + source.state();
+    return new Reading(
+        now, now.equals(before) ? Optional.empty() : Optional.of(source.load(asked)));
+  }
+
+  private void apply(String asked, Reading reading) {
+    if (!asked.equals(label)) {
+      return;
+    }
+    seen = reading.seen();
+    Outcome outcome = reading.outcome().orElse(last);
+    if (outcome != null && !outcome.equals(last)) {
+      last = outcome;
+      changed.accept(outcome);
+    }
   }
 }

@@ -7,17 +7,25 @@ import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.events.NodeEvents;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.Replica.Stage;
+import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.AssignmentKeeper;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.metrics.Readiness;
+import dev.tranche.nodeplugin.mps.MpsRoot;
+import dev.tranche.nodeplugin.mps.MpsStanding;
+import dev.tranche.nodeplugin.mps.StatusFile;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
+import dev.tranche.nodeplugin.usage.Overuse;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.ArrayList;
@@ -26,6 +34,7 @@ import java.util.Optional;
 import java.util.UUID;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
+import java.util.function.ToIntFunction;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -41,23 +50,47 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Vertx vertx;
   private final NodeMetrics metrics = new NodeMetrics();
   private final NodeState state = new NodeState();
+  private final NodeEvents events = new NodeEvents(metrics, System::currentTimeMillis, this::tell);
   private final Assignments assignments = new Assignments();
   private final AssignmentKeeper keeper;
+  private final HeldKeeper heldKeeper;
   private final Kubelet kubelet;
   private final Optional<ReportStreams> streams;
   private final Reports reports;
+  private final MpsKeeper mps;
+  private final boolean standAlone;
+  private final NodeNews news;
   private Consumer<String> labelled = name -> {};
+  private String advertised = "";
+  private String asked = "";
+  // The newest config cannot even be read, so that another one is in use.
+  private boolean broken;
 
   NodePlugin(
-      Vertx vertx, Options options, Supplier<List<String>> controlDevices, Resolver resolver) {
+      Vertx vertx,
+      Options options,
+      OveruseOptions overuseOptions,
+      Supplier<List<String>> controlDevices,
+      Resolver resolver) {
     this.vertx = vertx;
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
+    this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
     this.kubelet = new Kubelet(vertx, options, assignments, controlDevices, metrics, this);
     this.streams =
         options
             .extender()
             .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
-    this.reports = new Reports(options.nodeName(), UUID.randomUUID().toString(), version());
+    this.standAlone = options.extender().isEmpty();
+    this.mps =
+        new MpsKeeper(
+            vertx,
+            new StatusFile(new MpsRoot(options.mpsRootInContainer())),
+            options.nodeName(),
+            this::publish);
+    Overuse overuse = new Overuse(overuseOptions);
+    this.reports =
+        new Reports(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
+    this.news = new NodeNews(options.nodeName(), events, metrics, overuse);
     gauges();
   }
 
@@ -70,19 +103,39 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     metrics.gauge(
         "tranche.node.replicas.advertised",
         "Replicas told to the kubelet.",
-        () -> state.replicas().map(Replicas::count).orElse(0));
+        () -> count(r -> r.count(Stage.OFFERED) + r.count(Stage.WITHHELD)));
     metrics.gauge(
         "tranche.node.replicas.healthy",
         "Replicas told to the kubelet as healthy.",
-        () -> state.replicas().map(Replicas::healthyCount).orElse(0));
+        () -> count(NodeReplicas::healthyCount));
+    metrics.gauge(
+        "tranche.node.replicas.retired",
+        "Replicas of an earlier config, kept until their containers end.",
+        () -> count(r -> r.count(Stage.RETIRED)));
+    metrics.gauge(
+        "tranche.node.replicas.withheld",
+        "Replicas whose part of the GPU is held by replicas of an earlier config.",
+        () -> count(r -> r.count(Stage.WITHHELD)));
+    metrics.gauge(
+        "tranche.node.config.errors",
+        "1 while the config that was asked for cannot be used, else 0.",
+        () -> state.configStatus().getError().isEmpty() ? 0 : 1);
     metrics.gauge(
         "tranche.node.assignments.outstanding",
         "Assignments that the kubelet has not carried out yet.",
         assignments::size);
     metrics.gauge(
+        "tranche.node.mps.daemon.missing",
+        "1 while the config needs an MPS control daemon that does not serve, else 0.",
+        () -> state.mps().reason().isEmpty() ? 0 : 1);
+    metrics.gauge(
         "tranche.node.registered",
         "1 while the kubelet knows us, else 0.",
         () -> kubelet.registered() ? 1 : 0);
+  }
+
+  private int count(ToIntFunction<NodeReplicas> what) {
+    return state.replicas().map(what::applyAsInt).orElse(0);
   }
 
   NodeMetrics metrics() {
@@ -92,10 +145,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Reads what an earlier run has kept. Blocks; before {@link #start}. */
   void load() {
     keeper.load();
+    heldKeeper.load();
   }
 
   void start() {
     vertx.setPeriodic(EXPIRE_MS, id -> expire());
+    mps.follow();
     streams.ifPresent(ReportStreams::start);
   }
 
@@ -108,12 +163,18 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** NVML was read. */
   void sampled(List<GpuStatus> gpus) {
-    state.gpus(gpus);
+    boolean cordons = news.sampled(state, gpus);
+    state.gpus(gpus).ifPresent(this::planned);
     metrics.gpus(gpus);
     publish();
-    if (reports.worthTelling(gpus)) {
+    if (reports.worthTelling(gpus) || cordons) {
       tell();
     }
+  }
+
+  /** NVML has started, maybe anew with another driver. */
+  void driverStarted(String version) {
+    state.driverVersion(version);
   }
 
   /** NVML does not start; it will be tried again. */
@@ -124,36 +185,95 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Another config, or a reason why there is none. */
   void configured(Outcome outcome) {
     switch (outcome) {
-      case Outcome.Refused refused -> refused(refused.name(), refused.reason());
-      case Outcome.Usable usable -> {
-        usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
-        LOG.info("config {}: {}", usable.name(), usable.config());
-        state.config(usable.config());
-        state.configStatus(ConfigStatus.newBuilder().setName(usable.name()).build());
-        publish();
+      case Outcome.Refused refused -> {
+        broken = true;
+        refused(refused.name(), refused.reason());
       }
+      case Outcome.Usable usable -> use(usable);
     }
     tell();
   }
 
-  private void refused(String name, String reason) {
-    LOG.error("config {} is refused, the one before stays in use: {}", name, reason);
-    state.configStatus(state.configStatus().toBuilder().setError(reason).build());
-    metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
+  private void use(Outcome.Usable usable) {
+    usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
+    LOG.info("config {}: {}", usable.name(), usable.config());
+    asked = usable.name();
+    broken = false;
+    state
+        .config(usable.config())
+        .ifPresentOrElse(this::planned, () -> state.configStatus(inUse(asked)));
+    publish();
   }
 
-  private void publish() {
-    if (!state.draining()) {
-      state.replicas().ifPresent(this::publish);
+  private static ConfigStatus inUse(String name) {
+    return ConfigStatus.newBuilder().setName(name).build();
+  }
+
+  /** What the config that was last asked for, and can be read, makes of these GPUs. */
+  private void planned(SharingPlan plan) {
+    switch (plan) {
+      case SharingPlan.DoesNotFit misfit -> refused(asked, misfit.reason());
+      case SharingPlan.Fits fits -> {
+        fits.warnings().forEach(w -> LOG.warn("config {}: {}", asked, w));
+        LOG.info("config {} makes of the GPUs: {}", asked, fits.summary());
+        if (!broken) {
+          state.configStatus(inUse(asked));
+        }
+        if (!fits.summary().equals(advertised) && !advertised.isEmpty()) {
+          events.node("ConfigUsed", called(asked) + " is in use: " + fits.summary(), false);
+        }
+        advertised = fits.summary();
+      }
     }
   }
 
-  private void publish(Replicas replicas) {
-    String unfit = replicas.config().unfit(replicas.gpus().size());
-    if (unfit.isEmpty()) {
-      kubelet.publish(replicas);
-    } else if (!state.configStatus().getError().equals(unfit)) {
-      refused(state.configStatus().getName(), unfit);
+  private void refused(String name, String reason) {
+    state.configStatus(state.configStatus().toBuilder().setError(reason).build());
+    metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
+    events.node(
+        "ConfigRefused",
+        "%s is refused, %s: %s"
+            .formatted(
+                called(name),
+                state.configKnown() ? "the one before stays in use" : "so no GPU is advertised",
+                reason),
+        true);
+  }
+
+  private static String called(String config) {
+    return config.isEmpty() ? "the config" : "config " + config;
+  }
+
+  private void publish() {
+    followMps();
+    if (!state.draining()) {
+      state.replicas().ifPresent(kubelet::publish);
+    }
+  }
+
+  private void followMps() {
+    MpsStanding before = state.mps();
+    MpsStanding now = mps.standing(state.mpsPlan(standAlone));
+    if (now.equals(before)) {
+      return;
+    }
+    state.mps(now);
+    if (!now.getClass().equals(before.getClass())) {
+      announce(now);
+    }
+    tell();
+  }
+
+  private void announce(MpsStanding now) {
+    switch (now) {
+      case MpsStanding.Missing missing ->
+          events.node(
+              "MpsDaemonMissing", missing.reason() + "; its GPUs are advertised whole", true);
+      case MpsStanding.Lost lost -> events.node("MpsDaemonLost", lost.reason(), true);
+      case MpsStanding.Serving ignored ->
+          events.node("MpsDaemonServing", "the MPS control daemon serves the config", false);
+      case MpsStanding.Awaited ignored -> LOG.info("waiting for the MPS control daemon");
+      case MpsStanding.NotNeeded ignored -> LOG.info("the MPS control daemon is needed no more");
     }
   }
 
@@ -165,6 +285,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void readBack(List<Holding> holdings, boolean assignmentsConfirmed) {
     boolean news = state.holdings(holdings);
+    if (state.held(holdings, System.nanoTime() / 1_000_000)) {
+      heldKeeper.save();
+      publish();
+    }
     if (assignmentsConfirmed) {
       keeper.save();
     }
@@ -181,7 +305,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   public NodeReport.Builder report() {
     return reports
         .report(state, kubelet.registered(), System.currentTimeMillis())
-        .addAllAssignments(assignments.remaining(System.nanoTime() / 1_000_000));
+        .addAllAssignments(assignments.remaining(System.nanoTime() / 1_000_000))
+        .addAllEvents(events.newest());
   }
 
   /** Hears the value of the node's config label from every directive that tells it. */
@@ -214,7 +339,20 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** A node without a GPU is ready: the DaemonSet is there too, and its rollout must not wait. */
   Readiness readiness() {
-    return state.idle().map(Readiness::idle).orElseGet(() -> Readiness.unless(missing()));
+    List<String> missing = missing();
+    return state
+        .idle()
+        .or(() -> missing.isEmpty() ? servedWhole() : Optional.empty())
+        .map(Readiness::idle)
+        .orElseGet(() -> Readiness.unless(missing));
+  }
+
+  // What can be done is done, and a label is missing on this node perhaps on purpose: as with a
+  // missing driver, the DaemonSet's rollout must not wait.
+  private Optional<String> servedWhole() {
+    return state.mps() instanceof MpsStanding.Missing missing
+        ? Optional.of(missing.reason())
+        : Optional.empty();
   }
 
   private List<String> missing() {
@@ -224,6 +362,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
     if (!state.configKnown()) {
       missing.add("no config is in use: " + state.configStatus().getError());
+    }
+    if (state.mps() instanceof MpsStanding.Lost lost) {
+      missing.add(lost.reason());
     }
     if (!kubelet.registered()) {
       missing.add("the kubelet has not accepted the registration yet");

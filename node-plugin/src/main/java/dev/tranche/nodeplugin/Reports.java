@@ -4,11 +4,15 @@ import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.PodUse;
 import dev.tranche.api.node.SharingStrategy;
-import dev.tranche.nodeplugin.config.Sharing;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.gpu.MpsClientLimit;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.usage.ContainerUse;
+import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -18,15 +22,17 @@ final class Reports {
   private final String node;
   private final String instance;
   private final String version;
+  private final Overuse overuse;
   private List<GpuStatus> told = List.of();
 
   /**
    * @param instance names this run of the plugin
    */
-  Reports(String node, String instance, String version) {
+  Reports(String node, String instance, String version, Overuse overuse) {
     this.node = node;
     this.instance = instance;
     this.version = version;
+    this.overuse = overuse;
   }
 
   NodeReport.Builder report(NodeState state, boolean registered, long nowMs) {
@@ -40,14 +46,21 @@ final class Reports {
             .setRegistered(registered)
             .addAllHoldings(state.holdings())
             .setHoldingsKnown(state.holdingsKnown())
-            .setConfig(state.configStatus());
-    Optional<Replicas> replicas = state.replicas();
-    replicas.ifPresent(r -> r.gpus().forEach(gpu -> report.addGpus(gpu(r, gpu))));
+            .setConfig(state.configStatus())
+            .setDriverVersion(state.driverVersion());
+    Optional<NodeReplicas> replicas = state.replicas();
+    replicas.ifPresent(r -> state.served().forEach(gpu -> add(report, r, gpu)));
     return report;
   }
 
-  private static Gpu gpu(Replicas replicas, GpuStatus status) {
-    Sharing sharing = replicas.config().sharing();
+  private void add(NodeReport.Builder report, NodeReplicas replicas, GpuStatus gpu) {
+    GpuSharing sharing = replicas.sharing().get(gpu.info().uuid());
+    if (sharing != null) {
+      report.addGpus(gpu(sharing, gpu));
+    }
+  }
+
+  private Gpu gpu(GpuSharing sharing, GpuStatus status) {
     Gpu.Builder gpu =
         Gpu.newBuilder()
             .setUuid(status.info().uuid())
@@ -55,20 +68,41 @@ final class Reports {
             .setModel(status.info().model())
             .setMemoryTotalBytes(status.info().memoryTotalBytes())
             .setMemoryReservedBytes(status.info().memoryReservedBytes())
-            .setResource(replicas.resource())
+            .setResource(sharing.resource())
             .setReplicas(sharing.replicas())
             .setShared(sharing.shared())
             .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
             .setHealthReason(status.health().reason())
-            .setSharingStrategy(
-                sharing.shared()
-                    ? SharingStrategy.SHARING_STRATEGY_TIME_SLICING
-                    : SharingStrategy.SHARING_STRATEGY_NONE)
+            .setSharingStrategy(strategy(sharing))
+            .setMaxClients(
+                sharing.strategy() == dev.tranche.nodeplugin.config.SharingStrategy.MPS
+                    ? MpsClientLimit.of(status.info())
+                    : 0)
+            .setCordonReason(overuse.cordonReason(status.info().uuid()))
             .setNumaNode(status.info().numaNode());
+    status.uses().forEach(use -> gpu.addPodUses(use(use)));
     if (status.load() != null) {
       gpu.setLoad(load(status.load()));
     }
     return gpu.build();
+  }
+
+  private static PodUse use(ContainerUse use) {
+    return PodUse.newBuilder()
+        .setNamespace(use.namespace())
+        .setPod(use.pod())
+        .setContainer(use.container())
+        .setMemoryUsedBytes(use.memoryUsedBytes())
+        .setSmUtilizationPercent((float) use.smPercent())
+        .build();
+  }
+
+  private static SharingStrategy strategy(GpuSharing sharing) {
+    return switch (sharing.strategy()) {
+      case NONE -> SharingStrategy.SHARING_STRATEGY_NONE;
+      case TIME_SLICING -> SharingStrategy.SHARING_STRATEGY_TIME_SLICING;
+      case MPS -> SharingStrategy.SHARING_STRATEGY_MPS;
+    };
   }
 
   private static GpuLoad load(Load load) {

@@ -26,6 +26,7 @@ import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;
 import io.vertx.grpc.client.GrpcClientOptions;
 import io.vertx.grpc.client.GrpcClientRequest;
+import io.vertx.grpc.client.GrpcClientResponse;
 import io.vertx.grpc.server.GrpcServer;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -37,6 +38,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
@@ -47,11 +50,16 @@ import java.util.concurrent.atomic.AtomicInteger;
  */
 @SuppressWarnings("NullAway.Init")
 public final class FakeKubelet {
+  private static final String GPU = "nvidia.com/gpu";
+
   private final Vertx vertx = Vertx.vertx();
   private final Path folder;
   private final AtomicInteger registrations = new AtomicInteger();
-  private volatile List<Device> devices = List.of();
-  private volatile GrpcClientRequest<Empty, ListAndWatchResponse> watch;
+  private final Map<String, String> endpoints = new ConcurrentHashMap<>();
+  private final Map<String, List<Device>> devices = new ConcurrentSkipListMap<>();
+  private final Map<String, GrpcClientRequest<Empty, ListAndWatchResponse>> watches =
+      new ConcurrentHashMap<>();
+  private final Map<String, String> resourceOfPod = new ConcurrentHashMap<>();
   private final Map<String, Map<String, List<String>>> pods = new LinkedHashMap<>();
   private final List<HttpServer> servers = new ArrayList<>();
   private GrpcClient client;
@@ -97,7 +105,7 @@ public final class FakeKubelet {
       await(server.close());
     }
     servers.clear();
-    devices = List.of();
+    devices.clear();
   }
 
   public void close() throws Exception {
@@ -109,8 +117,8 @@ public final class FakeKubelet {
     return SocketAddress.domainSocketAddress(folder.resolve(name).toString());
   }
 
-  private SocketAddress plugin() {
-    return at("nvidia-gpu.sock");
+  private SocketAddress plugin(String resource) {
+    return at(endpoints.getOrDefault(resource, "none.sock"));
   }
 
   public Path kubeletSocket() {
@@ -124,29 +132,44 @@ public final class FakeKubelet {
   private final class Registrations extends RegistrationService {
     @Override
     public Future<Empty> register(RegisterRequest request) {
-      return DevicePluginGrpcClient.create(client, plugin())
+      String resource = request.getResourceName();
+      endpoints.put(resource, request.getEndpoint());
+      return DevicePluginGrpcClient.create(client, plugin(resource))
           .getDevicePluginOptions(Empty.getDefaultInstance())
-          .onSuccess(options -> registered())
+          .onSuccess(options -> registered(resource))
           .map(Empty.getDefaultInstance());
     }
   }
 
-  private void registered() {
+  private void registered(String resource) {
     registrations.incrementAndGet();
     client
-        .request(plugin(), DevicePluginGrpcClient.ListAndWatch)
+        .request(plugin(resource), DevicePluginGrpcClient.ListAndWatch)
         .onSuccess(
             request -> {
-              watch = request;
-              request.response().onSuccess(r -> r.handler(list -> devices = list.getDevicesList()));
+              watches.put(resource, request);
+              request.response().onSuccess(r -> follow(resource, request, r));
               request.end(Empty.getDefaultInstance());
             });
   }
 
-  /** Drops the stream, as the kubelet does when it mixes up two plugins of one resource. */
+  private void follow(
+      String resource,
+      GrpcClientRequest<Empty, ListAndWatchResponse> request,
+      GrpcClientResponse<Empty, ListAndWatchResponse> response) {
+    response.handler(list -> devices.put(resource, list.getDevicesList()));
+    response.endHandler(
+        v -> {
+          if (request.equals(watches.get(resource))) {
+            devices.remove(resource);
+          }
+        });
+  }
+
+  /** Drops the streams, as the kubelet does when it mixes up two plugins of one resource. */
   public void dropWatch() {
-    watch.cancel();
-    devices = List.of();
+    watches.values().forEach(GrpcClientRequest::cancel);
+    devices.clear();
   }
 
   private final class Lister extends PodResourcesListerService {
@@ -166,7 +189,7 @@ public final class FakeKubelet {
     return list.build();
   }
 
-  private static PodResources pod(String name, Map<String, List<String>> containers) {
+  private PodResources pod(String name, Map<String, List<String>> containers) {
     PodResources.Builder pod = PodResources.newBuilder().setNamespace("default").setName(name);
     containers.forEach(
         (container, ids) -> {
@@ -174,7 +197,7 @@ public final class FakeKubelet {
           if (!ids.isEmpty()) {
             resources.addDevices(
                 ContainerDevices.newBuilder()
-                    .setResourceName("nvidia.com/gpu")
+                    .setResourceName(resourceOfPod.getOrDefault(name, GPU))
                     .addAllDeviceIds(ids));
           }
           pod.addContainers(resources);
@@ -190,12 +213,18 @@ public final class FakeKubelet {
     return registrations.get();
   }
 
+  /** Of all resources, by their names' order. */
   public List<Device> devices() {
-    return devices;
+    return devices.values().stream().flatMap(List::stream).toList();
   }
 
+  public List<Device> devices(String resource) {
+    return devices.getOrDefault(resource, List.of());
+  }
+
+  /** Those that the kubelet counts as allocatable. */
   public long healthy() {
-    return devices.stream().filter(d -> d.getHealth().equals("Healthy")).count();
+    return devices().stream().filter(d -> d.getHealth().equals("Healthy")).count();
   }
 
   public void delete(String pod) {
@@ -212,6 +241,13 @@ public final class FakeKubelet {
    */
   public Map<String, AllocateResponse> admit(String pod, Map<String, Integer> sizes)
       throws Exception {
+    return admit(GPU, pod, sizes);
+  }
+
+  /** The same for another resource than {@value #GPU}. */
+  public Map<String, AllocateResponse> admit(
+      String resource, String pod, Map<String, Integer> sizes) throws Exception {
+    resourceOfPod.put(pod, resource);
     Map<String, List<String>> containers = new LinkedHashMap<>();
     sizes.keySet().forEach(name -> containers.put(name, List.of()));
     synchronized (pods) {
@@ -219,8 +255,8 @@ public final class FakeKubelet {
     }
     Map<String, AllocateResponse> answers = new LinkedHashMap<>();
     for (var container : sizes.entrySet()) {
-      List<String> ids = pick(container.getValue());
-      answers.put(container.getKey(), allocate(ids));
+      List<String> ids = pick(resource, container.getValue());
+      answers.put(container.getKey(), allocate(resource, ids));
       synchronized (pods) {
         containers.put(container.getKey(), ids);
       }
@@ -230,30 +266,48 @@ public final class FakeKubelet {
 
   /** The plugin's preference first, then any. */
   public List<String> pick(int size) throws Exception {
-    List<String> free = free();
-    Set<String> picked = new LinkedHashSet<>(prefer(free, size));
+    return pick(GPU, size);
+  }
+
+  private List<String> pick(String resource, int size) throws Exception {
+    List<String> free = free(resource);
+    Set<String> picked = new LinkedHashSet<>(prefer(resource, free, size));
     picked.retainAll(free);
     free.stream().filter(id -> picked.size() < size).forEach(picked::add);
     return picked.stream().limit(size).toList();
   }
 
   public List<String> prefer(List<String> available, int size) throws Exception {
+    return prefer(GPU, available, size);
+  }
+
+  private List<String> prefer(String resource, List<String> available, int size) throws Exception {
     var container =
         ContainerPreferredAllocationRequest.newBuilder()
             .addAllAvailableDeviceIDs(available)
             .setAllocationSize(size);
     var request = PreferredAllocationRequest.newBuilder().addContainerRequests(container).build();
-    return await(DevicePluginGrpcClient.create(client, plugin()).getPreferredAllocation(request))
+    return await(
+            DevicePluginGrpcClient.create(client, plugin(resource)).getPreferredAllocation(request))
         .getContainerResponses(0)
         .getDeviceIDsList();
   }
 
   public List<String> free() {
+    return free(GPU);
+  }
+
+  private List<String> free(String resource) {
     Set<String> used = new LinkedHashSet<>();
     synchronized (pods) {
-      pods.values().forEach(containers -> containers.values().forEach(used::addAll));
+      pods.forEach(
+          (pod, containers) -> {
+            if (resourceOfPod.getOrDefault(pod, GPU).equals(resource)) {
+              containers.values().forEach(used::addAll);
+            }
+          });
     }
-    return devices.stream()
+    return devices(resource).stream()
         .filter(d -> d.getHealth().equals("Healthy"))
         .map(Device::getID)
         .filter(id -> !used.contains(id))
@@ -262,12 +316,17 @@ public final class FakeKubelet {
   }
 
   public AllocateResponse allocate(List<String> ids) throws Exception {
+    return allocate(GPU, ids);
+  }
+
+  /** What the plugin of that resource answers for one container. */
+  public AllocateResponse allocate(String resource, List<String> ids) throws Exception {
     var container = ContainerAllocateRequest.newBuilder().addAllDevicesIds(ids);
     var message = AllocateRequest.newBuilder().addContainerRequests(container).build();
     var response =
         await(
             client
-                .request(plugin(), DevicePluginGrpcClient.Allocate)
+                .request(plugin(resource), DevicePluginGrpcClient.Allocate)
                 .compose(request -> request.send(message))
                 .compose(
                     r ->

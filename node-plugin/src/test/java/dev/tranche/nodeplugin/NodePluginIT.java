@@ -5,6 +5,7 @@ import static dev.tranche.nodeplugin.FakeNvml.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tranche.api.kubelet.Device;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
@@ -16,10 +17,14 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
+import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
+import dev.tranche.nodeplugin.usage.UsageReader;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -27,12 +32,14 @@ import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -113,7 +120,9 @@ class NodePluginIT {
   private void startPlugin() {
     vertx = Vertx.vertx();
     loop = vertx.getOrCreateContext();
-    plugin = new NodePlugin(vertx, options, List::of, host -> addresses());
+    plugin =
+        new NodePlugin(
+            vertx, options, new OveruseOptions(0.05, 2, true), List::of, host -> addresses());
     plugin.load();
     ConfigKeeper configs =
         new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);
@@ -127,14 +136,22 @@ class NodePluginIT {
               });
           plugin.configured(config);
           plugin.start();
+          configs.follow();
         });
     thread =
         new NvmlThread(
             () -> JnaNvml.open(nvml.root()),
-            XidPolicy.parse("", ""),
+            new GpuWatch(
+                new HealthOptions(XidPolicy.parse("", ""), 300, 200),
+                new UsageReader(folder.resolve("proc"), folder.resolve("log"), clock()),
+                clock()),
             options.sampleIntervalMs(),
             new Samples());
     thread.start();
+  }
+
+  private static LongSupplier clock() {
+    return System::currentTimeMillis;
   }
 
   private static List<InetAddress> addresses() {
@@ -379,6 +396,122 @@ class NodePluginIT {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  private void write(String name, String yaml) throws IOException {
+    Path fresh = folder.resolve(name + ".new");
+    Files.writeString(fresh, yaml);
+    Files.move(fresh, folder.resolve("config").resolve(name), StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  private List<String> unhealthy() {
+    return kubelet.devices().stream()
+        .filter(d -> d.getHealth().equals("Unhealthy"))
+        .map(Device::getID)
+        .toList();
+  }
+
+  @Test
+  void editedConfig_keepsWhatIsInUse_andRetiresItWhenItIsFree() throws Exception {
+    advertised();
+    connected();
+    kubelet.admit("old", Map.of("main", 9));
+    assertThat(kubelet.held("old", "main")).allMatch(id -> id.startsWith("GPU-0::"));
+    eventually("read back", () -> first.last().getHoldingsCount() == 1);
+    config("ten", 4);
+    // Of GPU 0 a tenth is left, which is less than a quarter.
+    eventually("five are kept for their pod", () -> kubelet.devices().size() == 4 + 5 + 4);
+    assertThat(unhealthy())
+        .containsExactly("GPU-0::4", "GPU-0::5", "GPU-0::6", "GPU-0::7", "GPU-0::8");
+    assertThat(first.last().getHoldings(0).getDeviceIdsCount()).isEqualTo(9);
+    assertThat(kubelet.registrations()).isEqualTo(1);
+    stopPlugin();
+    startPlugin();
+    eventually("the restart has forgotten nothing", () -> kubelet.devices().size() == 13);
+    kubelet.delete("old");
+    eventually("they are retired", () -> kubelet.devices().size() == 8 && kubelet.healthy() == 8);
+  }
+
+  @Test
+  void sharedAndWholeGpus_areTwoResources_andOnlyTheNewOneIsRegistered() throws Exception {
+    advertised();
+    connected();
+    kubelet.admit("old", Map.of("main", 1));
+    eventually("read back", () -> first.last().getHoldingsCount() == 1);
+    write(
+        "ten",
+        """
+        sharing:
+          timeSlicing:
+            resources: [{name: gpu, rename: gpu.shared, devices: [1], replicas: 10}]
+        """);
+    eventually(
+        "the other GPU is renamed", () -> kubelet.devices("nvidia.com/gpu.shared").size() == 10);
+    assertThat(kubelet.registrations()).isEqualTo(2);
+    assertThat(folder.resolve("dp/nvidia-gpu.sock")).exists();
+    assertThat(folder.resolve("dp/nvidia-gpu.shared.sock")).exists();
+    eventually("GPU 0 waits for its pod", () -> unhealthy().equals(List.of("GPU-0", "GPU-0::0")));
+    kubelet.admit("nvidia.com/gpu.shared", "new", Map.of("main", 2));
+    assertThat(kubelet.held("new", "main")).containsExactly("GPU-1::0", "GPU-1::1");
+    kubelet.delete("old");
+    eventually("GPU 0 is whole", () -> ids("nvidia.com/gpu").equals(List.of("GPU-0")));
+    eventually("all is healthy", () -> unhealthy().isEmpty());
+    eventually(
+        "both holds are told",
+        () -> resources().equals(List.of("nvidia.com/gpu", "nvidia.com/gpu.shared")));
+    write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}");
+    eventually("GPU 1 waits for its pod", () -> kubelet.healthy() == 18);
+    kubelet.delete("new");
+    eventually("its resource has gone", () -> kubelet.devices("nvidia.com/gpu.shared").isEmpty());
+    advertised();
+    eventually(
+        "so has its socket", () -> !Files.exists(folder.resolve("dp/nvidia-gpu.shared.sock")));
+  }
+
+  private List<String> ids(String resource) {
+    return kubelet.devices(resource).stream().map(Device::getID).toList();
+  }
+
+  private List<String> resources() {
+    return first.last().getGpusList().stream().map(gpu -> gpu.getResource()).toList();
+  }
+
+  @Test
+  void brokenConfig_leavesTheOldOne_andIsAnEventAndAMetric() throws Exception {
+    advertised();
+    connected();
+    write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 6000}]}}");
+    eventually("told", () -> first.last().getConfig().getError().contains("12000 replicas"));
+    assertThat(kubelet.healthy()).isEqualTo(20);
+    assertThat(first.last().getGpus(0).getReplicas()).isEqualTo(10);
+    assertThat(first.last().getEvents(0).getReason()).isEqualTo("ConfigRefused");
+    assertThat(first.last().getEvents(0).getMessage()).contains("config ten is refused");
+    assertThat(plugin.metrics().scrape()).contains("tranche_node_config_errors 1.0");
+    write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 5}]}}");
+    eventually("the mended one is used", () -> kubelet.healthy() == 10);
+    eventually("cured", () -> first.last().getConfig().getError().isEmpty());
+    assertThat(first.last().getEvents(1).getMessage())
+        .isEqualTo("config ten is in use: nvidia.com/gpu: 2 GPUs, 10 replicas");
+    assertThat(plugin.metrics().scrape()).contains("tranche_node_config_errors 0.0");
+  }
+
+  @Test
+  void strictSharing_refusesTwoReplicas_unlessTheyAreOneAssignedShare() throws Exception {
+    write(
+        "ten",
+        "sharing: {timeSlicing: {failRequestsGreaterThanOne: true, resources: [{name: gpu, replicas: 5}]}}");
+    eventually("it is in use", () -> kubelet.healthy() == 10);
+    connected();
+    assertThatThrownBy(() -> kubelet.admit("plain", Map.of("main", 2)))
+        .hasMessage(
+            "invalid allocation request for \"nvidia.com/gpu\": invalid request: maximum request size for"
+                + " shared resources is 1; found 2");
+    kubelet.delete("plain");
+    int number =
+        first.direct(NodeDirective.newBuilder().addAssign(assign("cut", "main", "GPU-1", 2)));
+    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    kubelet.admit("cut", Map.of("main", 2));
+    assertThat(kubelet.held("cut", "main")).allMatch(id -> id.startsWith("GPU-1::"));
   }
 
   @Test

@@ -11,8 +11,11 @@ public sealed interface ConfigChoice {
   /** None, and why; the sentence says what to do. */
   record Undecided(String reason) implements ConfigChoice {}
 
+  /** NVIDIA's name of the config of nodes without a label, where no default is set. */
+  String NAMED_DEFAULT = "default";
+
   /**
-   * The label's, else the default, else the only one.
+   * The label's, else the default, else the one called "default", else the only one.
    *
    * @param label value of the node's label nvidia.com/device-plugin.config; empty: no label
    * @param fallback the default's name; empty: none
@@ -25,11 +28,15 @@ public sealed interface ConfigChoice {
           ? new Chosen(wanted)
           : new Undecided("there is no config \"" + wanted + "\"; there are: " + listed);
     }
+    if (names.contains(NAMED_DEFAULT)) {
+      return new Chosen(NAMED_DEFAULT);
+    }
     return names.size() == 1
         ? new Chosen(names.iterator().next())
         : new Undecided(
             "none of the configs is chosen ("
                 + listed
-                + "); set the node's label nvidia.com/device-plugin.config or --default-config");
+                + "); set the node's label nvidia.com/device-plugin.config, or "
+                + Settings.named(Setting.DEFAULT_CONFIG));
   }
 }

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Set;
@@ -26,6 +27,38 @@ public final class ConfigSource {
   public boolean named() {
     return !settings.text(Setting.CONFIG_DIR).isEmpty()
         && settings.text(Setting.CONFIG_FILE).isEmpty();
+  }
+
+  /** Changes when the files do; cheap, since nothing is read but attributes. */
+  public String state() {
+    try {
+      if (!settings.text(Setting.CONFIG_FILE).isEmpty()) {
+        return attributes(Path.of(settings.text(Setting.CONFIG_FILE)));
+      }
+      return named() ? folderState(Path.of(settings.text(Setting.CONFIG_DIR))) : "";
+    } catch (IOException | UncheckedIOException e) {
+      return e.toString();
+    }
+  }
+
+  private static String folderState(Path folder) throws IOException {
+    try (Stream<Path> files = Files.list(folder)) {
+      return files
+          .filter(f -> !f.getFileName().toString().startsWith("."))
+          .sorted()
+          .map(f -> f.getFileName() + " " + attributes(f))
+          .collect(Collectors.joining(" "));
+    }
+  }
+
+  // Of the file behind the links: a mounted ConfigMap is swapped as a whole, by another link.
+  private static String attributes(Path file) {
+    try {
+      var read = Files.readAttributes(file, "unix:ino,ctime,size");
+      return read.get("ino") + "@" + read.get("ctime") + "+" + read.get("size");
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /**
@@ -73,7 +106,7 @@ public final class ConfigSource {
   }
 
   private Outcome check(String name, ConfigFile file, Findings findings) {
-    Config config = Config.of(settings.over(file), file.sharing(), findings);
+    Config config = Config.of(settings, file, findings);
     return findings.clean()
         ? new Outcome.Usable(name, config, Set.copyOf(findings.warnings()))
         : new Outcome.Refused(name, String.join("; ", findings.errors()));

@@ -6,7 +6,12 @@ package dev.tranche.nodeplugin.config;
  * empty file key: not settable there.
  */
 public enum Setting {
-  MIG_STRATEGY("mig-strategy", "MIG_STRATEGY", "flags.migStrategy", "none", "none"),
+  MIG_STRATEGY(
+      "mig-strategy",
+      "MIG_STRATEGY",
+      "flags.migStrategy",
+      "none",
+      "none, single or mixed: how MIG devices are advertised"),
   FAIL_ON_INIT_ERROR(
       "fail-on-init-error",
       "FAIL_ON_INIT_ERROR",
@@ -36,7 +41,7 @@ public enum Setting {
       "DEVICE_LIST_STRATEGY",
       "flags.plugin.deviceListStrategy",
       "envvar",
-      "envvar"),
+      "one or more of envvar, volume-mounts, cdi-annotations, cdi-cri"),
   DEVICE_ID_STRATEGY(
       "device-id-strategy",
       "DEVICE_ID_STRATEGY",
@@ -44,45 +49,83 @@ public enum Setting {
       "uuid",
       "uuid or index: what containers are told"),
   GDRCOPY_ENABLED(
-      "gdrcopy-enabled", "GDRCOPY_ENABLED", "flags.gdrcopyEnabled", "false", "false only"),
-  GDS_ENABLED("gds-enabled", "GDS_ENABLED", "flags.gdsEnabled", "false", "false only"),
-  MOFED_ENABLED("mofed-enabled", "MOFED_ENABLED", "flags.mofedEnabled", "false", "false only"),
+      "gdrcopy-enabled",
+      "GDRCOPY_ENABLED",
+      "flags.gdrcopyEnabled",
+      "false",
+      "containers get GDRCopy"),
+  GDS_ENABLED(
+      "gds-enabled",
+      "GDS_ENABLED",
+      "flags.gdsEnabled",
+      "false",
+      "containers get GPUDirect Storage"),
+  MOFED_ENABLED(
+      "mofed-enabled", "MOFED_ENABLED", "flags.mofedEnabled", "false", "containers get MOFED"),
   CDI_ANNOTATION_PREFIX(
       "cdi-annotation-prefix",
       "CDI_ANNOTATION_PREFIX",
       "flags.plugin.cdiAnnotationPrefix",
       "cdi.k8s.io/",
-      "without effect while the device list strategy is envvar"),
+      "of the annotation that cdi-annotations writes"),
   NVIDIA_CDI_HOOK_PATH(
       "nvidia-cdi-hook-path",
       "NVIDIA_CDI_HOOK_PATH",
       "flags.plugin.nvidiaCTKPath",
       "/usr/bin/nvidia-ctk",
-      "without effect while the device list strategy is envvar"),
+      "the program that CDI hooks run, on the host"),
   DRIVER_ROOT_CTR_PATH(
       "driver-root-ctr-path",
       "DRIVER_ROOT_CTR_PATH",
       "flags.plugin.containerDriverRoot",
       "/driver-root",
       "where the driver's root is mounted in this container"),
-  MPS_ROOT("mps-root", "MPS_ROOT", "flags.mpsRoot", "", "without effect while MPS is off"),
+  MPS_ROOT(
+      "mps-root",
+      "MPS_ROOT",
+      "flags.mpsRoot",
+      "",
+      "the host folder of the MPS control daemons; needed with sharing.mps"),
+  MPS_ROOT_CTR_PATH(
+      "mps-root-ctr-path",
+      "TRANCHE_MPS_ROOT_CTR_PATH",
+      "",
+      "/mps",
+      "where the host folder of the MPS control daemons is mounted in this container"),
+  MPS_CONTROL_PROGRAM(
+      "mps-control-program",
+      "TRANCHE_MPS_CONTROL_PROGRAM",
+      "",
+      "nvidia-cuda-mps-control",
+      "the driver's program that mps-control-daemon runs"),
   SHARED_DEVICES_ALLOCATION_POLICY(
       "shared-devices-allocation-policy",
       "SHARED_DEVICES_ALLOCATION_POLICY",
       "flags.plugin.sharedDevicesAllocationPolicy",
-      "",
-      "without effect: the assigned GPU, else the fullest one with room"),
+      "distributed",
+      "distributed or packed: stand-alone only; else the assigned GPU, or the fullest with room"),
   DEVICE_DISCOVERY_STRATEGY(
       "device-discovery-strategy",
       "DEVICE_DISCOVERY_STRATEGY",
       "flags.deviceDiscoveryStrategy",
       "auto",
-      "auto or nvml"),
+      "auto or nvml, which are the same; tegra is refused"),
   IMEX_CHANNEL_IDS(
-      "imex-channel-ids", "IMEX_CHANNEL_IDS", "imex.channelIDs", "", "empty only: no channels"),
-  IMEX_REQUIRED("imex-required", "IMEX_REQUIRED", "imex.required", "false", "false only"),
-  CDI_FEATURE_FLAGS("cdi-feature-flags", "CDI_FEATURE_FLAGS", "", "", "empty only"),
-  CDI_DISABLE_HOOKS("cdi-disable-hooks", "CDI_DISABLE_HOOKS", "", "", "empty only"),
+      "imex-channel-ids",
+      "IMEX_CHANNEL_IDS",
+      "imex.channelIDs",
+      "",
+      "none, or 0: containers get it"),
+  IMEX_REQUIRED(
+      "imex-required", "IMEX_REQUIRED", "imex.required", "false", "a missing channel is an error"),
+  CDI_FEATURE_FLAGS(
+      "cdi-feature-flags", "CDI_FEATURE_FLAGS", "", "", "of the CDI spec's generation"),
+  CDI_DISABLE_HOOKS(
+      "cdi-disable-hooks",
+      "CDI_DISABLE_HOOKS",
+      "",
+      "",
+      "left out of the CDI spec; all: every hook"),
   KUBELET_SOCKET(
       "kubelet-socket",
       "KUBELET_SOCKET",
@@ -135,6 +178,42 @@ public enum Setting {
       "/var/run/secrets/tranche/token",
       "projected token with audience tranche-extender"),
   NODE_NAME("node-name", "NODE_NAME", "", "", "this node's name in Kubernetes"),
+  HEALTH_QUIET_PERIOD(
+      "health-quiet-period",
+      "TRANCHE_HEALTH_QUIET_PERIOD",
+      "",
+      "5m",
+      "without another error, after which a GPU that answers takes pods again; 0s to 24h"),
+  HOST_PROC(
+      "host-proc",
+      "TRANCHE_HOST_PROC",
+      "",
+      "/proc",
+      "a proc folder that shows the host's processes, to tell which pod uses a GPU"),
+  HOST_LOG_DIR(
+      "host-log-dir",
+      "TRANCHE_HOST_LOG_DIR",
+      "",
+      "/var/log",
+      "the host's log folder; names in its pods and containers tell which pod uses a GPU"),
+  OVERUSE(
+      "overuse",
+      "TRANCHE_OVERUSE",
+      "",
+      "observe",
+      "observe or cordon-gpu: what follows when a container uses more memory than granted"),
+  OVERUSE_TOLERANCE(
+      "overuse-tolerance",
+      "TRANCHE_OVERUSE_TOLERANCE",
+      "",
+      "5%",
+      "how much more than granted is tolerated; 0% to 100%"),
+  OVERUSE_SAMPLES(
+      "overuse-samples",
+      "TRANCHE_OVERUSE_SAMPLES",
+      "",
+      "10",
+      "samples in a row before it is overuse; 1 to 3600"),
   METRICS_ADDRESS(
       "metrics-address",
       "TRANCHE_METRICS_ADDRESS",

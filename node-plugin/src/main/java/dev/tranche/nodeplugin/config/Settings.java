@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The raw text of every setting, by precedence: flag, environment, config file, default. */
@@ -15,12 +17,18 @@ public final class Settings {
       Map.of(
           "nvidia-driver-root",
           Setting.DRIVER_ROOT,
+          "nvidia-dev-root",
+          Setting.DEV_ROOT,
+          "container-driver-root",
+          Setting.DRIVER_ROOT_CTR_PATH,
           "nvidia-ctk-path",
           Setting.NVIDIA_CDI_HOOK_PATH);
   private static final Map<String, Setting> VARIABLE_ALIASES =
       Map.of(
           "CONTAINER_DRIVER_ROOT",
           Setting.DRIVER_ROOT_CTR_PATH,
+          "CONFIG_FILE_SRCDIR",
+          Setting.CONFIG_DIR,
           "NVIDIA_CTK_PATH",
           Setting.NVIDIA_CDI_HOOK_PATH);
   private static final Set<Setting> SWITCHES =
@@ -31,6 +39,15 @@ public final class Settings {
           Setting.GDS_ENABLED,
           Setting.MOFED_ENABLED,
           Setting.IMEX_REQUIRED);
+  private static final Set<Setting> LISTS =
+      Set.of(
+          Setting.DEVICE_LIST_STRATEGY,
+          Setting.IMEX_CHANNEL_IDS,
+          Setting.CDI_FEATURE_FLAGS,
+          Setting.CDI_DISABLE_HOOKS);
+
+  // NVIDIA's plugin hands them to its generator of CDI specs; ours has no such features.
+  private static final Set<Setting> WITHOUT_EFFECT = Set.of(Setting.CDI_FEATURE_FLAGS);
 
   private final EnumMap<Setting, String> given;
   private final Map<String, String> file;
@@ -47,10 +64,12 @@ public final class Settings {
     for (Setting setting : Setting.values()) {
       put(given, setting, env.get(setting.variable()));
     }
+    EnumMap<Setting, String> flags = new EnumMap<>(Setting.class);
     Iterator<String> rest = args.iterator();
     while (rest.hasNext()) {
-      readFlag(rest.next(), rest, given, findings);
+      readFlag(rest.next(), rest, flags, findings);
     }
+    given.putAll(flags);
     return new Settings(given, Map.of());
   }
 
@@ -62,7 +81,7 @@ public final class Settings {
   }
 
   private static void readFlag(
-      String arg, Iterator<String> rest, EnumMap<Setting, String> given, Findings findings) {
+      String arg, Iterator<String> rest, EnumMap<Setting, String> flags, Findings findings) {
     if (!arg.startsWith("-")) {
       findings.error("\"" + arg + "\" is not a flag; flags look like --sample-interval=1s");
       return;
@@ -73,14 +92,19 @@ public final class Settings {
     if (setting.isEmpty()) {
       findings.error("unknown flag --" + name + "; --help lists them");
     } else if (equals >= 0) {
-      given.put(setting.get(), arg.substring(equals + 1));
+      add(flags, setting.get(), arg.substring(equals + 1));
     } else if (SWITCHES.contains(setting.get())) {
-      given.put(setting.get(), "true");
+      add(flags, setting.get(), "true");
     } else if (rest.hasNext()) {
-      given.put(setting.get(), rest.next());
+      add(flags, setting.get(), rest.next());
     } else {
       findings.error("--" + name + " lacks its value: " + setting.get().meaning());
     }
+  }
+
+  // A list may be given flag by flag; of anything else the last one counts.
+  private static void add(EnumMap<Setting, String> flags, Setting setting, String value) {
+    flags.merge(setting, value, (old, now) -> LISTS.contains(setting) ? old + "," + now : now);
   }
 
   private static Optional<Setting> byFlag(String name) {
@@ -101,6 +125,15 @@ public final class Settings {
       value = file.get(setting.fileKey());
     }
     return value == null ? setting.fallback() : value;
+  }
+
+  /** The items of a list, in order, none twice. */
+  public List<String> list(Setting setting) {
+    return Arrays.stream(text(setting).replaceAll("[\\[\\]]", "").split(",", -1))
+        .map(String::strip)
+        .filter(item -> !item.isEmpty())
+        .distinct()
+        .toList();
   }
 
   /** Set by anybody, rather than left at its default. */
@@ -125,12 +158,60 @@ public final class Settings {
     return "--" + setting.flag() + " (" + setting.variable() + inFile + ")";
   }
 
+  /** Set though it changes nothing here. */
+  List<Setting> withoutEffect() {
+    return WITHOUT_EFFECT.stream().filter(this::isSet).sorted().toList();
+  }
+
+  /** Other names of its flag and of its variable, by the alphabet. */
+  private static List<String> aliases(Setting setting) {
+    return Stream.concat(
+            keys(FLAG_ALIASES, setting).map(flag -> "--" + flag), keys(VARIABLE_ALIASES, setting))
+        .toList();
+  }
+
+  private static Stream<String> keys(Map<String, Setting> aliases, Setting setting) {
+    return aliases.entrySet().stream()
+        .filter(alias -> alias.getValue() == setting)
+        .map(Map.Entry::getKey)
+        .sorted();
+  }
+
   public static String help() {
     StringBuilder text = new StringBuilder("Flags, each with its environment variable:\n");
     for (Setting s : Setting.values()) {
       text.append(
-          "  --%s (%s) %s [%s]\n".formatted(s.flag(), s.variable(), s.meaning(), s.fallback()));
+          "  --%s (%s) %s [%s]\n"
+              .formatted(
+                  s.flag(),
+                  Stream.concat(Stream.of(s.variable()), aliases(s).stream())
+                      .collect(Collectors.joining(", ")),
+                  s.meaning(),
+                  s.fallback()));
     }
     return text.toString();
+  }
+
+  /** The same as rows of a Markdown table, with the places in the config file. */
+  static List<String> rows() {
+    return Arrays.stream(Setting.values()).map(Settings::row).toList();
+  }
+
+  private static String row(Setting s) {
+    String names =
+        Stream.concat(Stream.of("--" + s.flag(), s.variable()), aliases(s).stream())
+            .map(Settings::code)
+            .collect(Collectors.joining(" "));
+    return "| %s | %s | %s | %s%s |"
+        .formatted(
+            names,
+            code(s.fileKey()),
+            code(s.fallback()),
+            WITHOUT_EFFECT.contains(s) ? "**no effect, warned about**: " : "",
+            s.meaning());
+  }
+
+  private static String code(String text) {
+    return text.isEmpty() ? "–" : "`" + text + "`";
   }
 }

@@ -1,22 +1,16 @@
 package dev.tranche.nodeplugin.config;
 
-/**
- * How each GPU is shared.
- *
- * @param replicas R, at least 1; 1: not shared
- * @param renameByDefault advertise {@code nvidia.com/gpu.shared}
- * @param failRequestsGreaterThanOne refuse containers that ask for more than one replica
- */
-public record Sharing(int replicas, boolean renameByDefault, boolean failRequestsGreaterThanOne) {
-  public static final Sharing NONE = new Sharing(1, false, false);
+import java.util.List;
+
+/** How the GPUs of a node are shared: entry by entry. GPUs of no entry are not shared. */
+public record Sharing(List<SharedResource> resources) {
+  public static final Sharing NONE = new Sharing(List.of());
 
   public Sharing {
-    if (replicas < 1) {
-      throw new IllegalArgumentException("replicas must be at least 1, not " + replicas);
-    }
+    resources = List.copyOf(resources);
   }
 
-  public boolean shared() {
-    return replicas > 1;
+  public boolean uses(SharingStrategy strategy) {
+    return resources.stream().anyMatch(r -> r.strategy() == strategy && r.replicas() > 1);
   }
 }

@@ -1,129 +1,141 @@
 package dev.tranche.nodeplugin.config;
 
 import dev.tranche.api.Names;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /** The {@code sharing} section of the config file. */
 final class SharingSection {
-  private static final String AT = "sharing.timeSlicing";
   private static final Set<String> KEYS =
       Set.of("renameByDefault", "failRequestsGreaterThanOne", "resources");
   private static final Set<String> RESOURCE_KEYS = Set.of("name", "replicas", "rename", "devices");
 
-  private SharingSection() {}
+  private final SharingStrategy strategy;
+  private final Section section;
+  private final ResourceNames names;
+  private final boolean rename;
+  private final boolean failGreaterThanOne;
 
-  static Sharing parse(@Nullable Object node, Findings findings) {
-    Map<?, ?> sharing = map("sharing", node, findings);
-    for (Object key : sharing.keySet()) {
-      switch (String.valueOf(key)) {
-        case "timeSlicing" -> {}
-        case "mps" -> findings.error("sharing.mps is not yet honoured: use sharing.timeSlicing");
-        default -> ConfigFile.unknown("sharing." + key, findings);
+  private SharingSection(SharingStrategy strategy, Section section, ResourceNames names) {
+    this.strategy = strategy;
+    this.section = section;
+    this.names = names;
+    section.allow(KEYS);
+    this.rename = section.isTrue("renameByDefault", false);
+    // NVIDIA's defaults.
+    this.failGreaterThanOne =
+        section.isTrue("failRequestsGreaterThanOne", strategy == SharingStrategy.MPS);
+  }
+
+  /**
+   * Reads it.
+   *
+   * @param names what unshared devices can be called
+   */
+  static Sharing parse(@Nullable Object node, ResourceNames names, Findings findings) {
+    Section sharing = Section.of("sharing", node, findings);
+    sharing.allow(Set.of("timeSlicing", "mps"));
+    List<SharedResource> entries = new ArrayList<>();
+    entries.addAll(entries("timeSlicing", SharingStrategy.TIME_SLICING, sharing, names));
+    entries.addAll(entries("mps", SharingStrategy.MPS, sharing, names));
+    return new Sharing(entries);
+  }
+
+  private static List<SharedResource> entries(
+      String key, SharingStrategy strategy, Section sharing, ResourceNames names) {
+    if (sharing.get(key) == null) {
+      return List.of();
+    }
+    var section = new SharingSection(strategy, sharing.section(key), names);
+    List<Section> resources = section.section.list("resources", "{name, replicas}");
+    if (resources.isEmpty() && !(section.section.get("resources") instanceof String)) {
+      sharing
+          .findings()
+          .error(section.section.at() + ".resources is empty; name at least one resource to share");
+    }
+    return resources.stream().map(section::entry).toList();
+  }
+
+  private SharedResource entry(Section entry) {
+    entry.allow(RESOURCE_KEYS);
+    String name = name(entry);
+    return new SharedResource(
+        entry.at(),
+        strategy,
+        name,
+        advertised(entry, name),
+        DevicesNode.parse(entry.at() + ".devices", entry.get("devices"), section.findings()),
+        replicas(entry, name),
+        failGreaterThanOne);
+  }
+
+  private String name(Section entry) {
+    String name = ResourceName.full(entry.at() + ".name", entry.get("name"), section.findings());
+    if (!shareable(name)) {
+      section
+          .findings()
+          .error(
+              entry.at()
+                  + ".name is "
+                  + entry.get("name")
+                  + "; only "
+                  + String.join(", ", shareable())
+                  + " and nvidia.com/mig-* can be shared");
+    }
+    return name;
+  }
+
+  private boolean shareable(String name) {
+    return shareable().contains(name) || name.startsWith("nvidia.com/mig-");
+  }
+
+  private Set<String> shareable() {
+    Set<String> all = new TreeSet<>(Set.of(Names.RESOURCE));
+    names.gpus().forEach(rule -> all.add(rule.name()));
+    names.migs().forEach(rule -> all.add(rule.name()));
+    return all;
+  }
+
+  private String advertised(Section entry, String name) {
+    Object given = entry.get("rename");
+    if (given == null || given.equals("")) {
+      return rename ? name + ".shared" : name;
+    }
+    return ResourceName.full(entry.at() + ".rename", given, section.findings());
+  }
+
+  private int replicas(Section entry, String name) {
+    int least = strategy == SharingStrategy.MPS ? 2 : 1;
+    if (entry.get("replicas") instanceof Integer replicas && replicas >= least) {
+      if (replicas <= ReplicaLimit.PER_NODE) {
+        return replicas;
       }
+      section
+          .findings()
+          .error(
+              entry.at()
+                  + ".replicas of "
+                  + name
+                  + " is "
+                  + replicas
+                  + "; a node can have "
+                  + ReplicaLimit.PER_NODE
+                  + " in all");
+      return least;
     }
-    Map<?, ?> slicing = map(AT, sharing.get("timeSlicing"), findings);
-    checkKeys(AT, slicing, KEYS, findings);
-    int replicas = replicas(slicing.get("resources"), findings);
-    return new Sharing(
-        replicas,
-        isTrue(AT + ".renameByDefault", slicing.get("renameByDefault"), findings),
-        isTrue(
-            AT + ".failRequestsGreaterThanOne",
-            slicing.get("failRequestsGreaterThanOne"),
-            findings));
-  }
-
-  private static int replicas(@Nullable Object node, Findings findings) {
-    if (node == null) {
-      return 1;
-    }
-    if (!(node instanceof List<?> list)) {
-      findings.error(AT + ".resources is a list of {name, replicas}");
-      return 1;
-    }
-    int replicas = 0;
-    for (int i = 0; i < list.size(); i++) {
-      String at = AT + ".resources[" + i + "]";
-      Map<?, ?> resource = map(at, list.get(i), findings);
-      checkKeys(at, resource, RESOURCE_KEYS, findings);
-      checkUnhonoured(at, resource, findings);
-      int found = replicasOf(at, resource, findings);
-      if (found > 0 && replicas > 0) {
-        findings.error(at + " names " + Names.RESOURCE + " a second time");
-      }
-      replicas = Math.max(replicas, found);
-    }
-    return Math.max(1, replicas);
-  }
-
-  /** R of this entry if it speaks of whole GPUs; 0 if not. */
-  private static int replicasOf(String at, Map<?, ?> resource, Findings findings) {
-    String name = String.valueOf(resource.get("name"));
-    if (!(resource.get("replicas") instanceof Integer replicas) || replicas < 1) {
-      findings.error(
-          at
-              + ".replicas of "
-              + name
-              + " must be a number of at least 1, not "
-              + resource.get("replicas"));
-      return 0;
-    }
-    if (name.equals(Names.RESOURCE) || name.equals("gpu")) {
-      return replicas;
-    }
-    if (name.startsWith("nvidia.com/mig-")) {
-      findings.warning(at + " (" + name + ") has no effect while migStrategy is none");
-    } else {
-      findings.error(at + ".name is " + name + "; only " + Names.RESOURCE + " can be shared");
-    }
-    return 0;
-  }
-
-  private static void checkUnhonoured(String at, Map<?, ?> resource, Findings findings) {
-    if (resource.get("rename") != null) {
-      findings.error(at + ".rename is not yet honoured: remove it, or use renameByDefault");
-    }
-    Object devices = resource.get("devices");
-    if (devices != null && !devices.equals("all")) {
-      findings.error(at + ".devices is not yet honoured: only \"all\", not " + devices);
-    }
-  }
-
-  private static void checkKeys(String at, Map<?, ?> map, Set<String> allowed, Findings findings) {
-    for (Object key : map.keySet()) {
-      if (!allowed.contains(String.valueOf(key))) {
-        ConfigFile.unknown(at + "." + key, findings);
-      }
-    }
-  }
-
-  private static Map<?, ?> map(String at, @Nullable Object node, Findings findings) {
-    if (node instanceof Map<?, ?> map) {
-      return map;
-    }
-    if (node != null) {
-      findings.error(at + " must be a map, not " + node);
-    }
-    return Map.of();
-  }
-
-  private static boolean isTrue(String at, @Nullable Object node, Findings findings) {
-    if (node != null && !(node instanceof Boolean)) {
-      findings.error(at + " is true or false, not " + node);
-    }
-    return Boolean.TRUE.equals(node);
-  }
-
-  static Optional<String> placeOf(String name) {
-    return switch (name) {
-      case "timeSlicing", "mps" -> Optional.of("sharing." + name);
-      case "renameByDefault", "failRequestsGreaterThanOne" -> Optional.of(AT + "." + name);
-      case "replicas" -> Optional.of(AT + ".resources[].replicas");
-      default -> Optional.empty();
-    };
+    section
+        .findings()
+        .error(
+            entry.at()
+                + ".replicas of "
+                + name
+                + " must be a number of at least "
+                + least
+                + ", not "
+                + entry.get("replicas"));
+    return least;
   }
 }

@@ -2,65 +2,54 @@ package dev.tranche.nodeplugin.gpu;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.nodeplugin.config.Config;
-import java.util.ArrayList;
-import java.util.LinkedHashMap;
+import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** The replicas that a config makes of the GPUs of this node, all under one resource. */
-public record Replicas(Config config, List<GpuStatus> gpus) {
+/**
+ * The replicas of one extended resource on this node.
+ *
+ * @param gpus of this resource, in NVML's order
+ * @param sharing of each of them, by uuid
+ * @param all GPU by GPU; those of an earlier config are among them until they are free
+ */
+public record Replicas(
+    Config config,
+    String resource,
+    List<GpuStatus> gpus,
+    Map<String, GpuSharing> sharing,
+    List<Replica> all) {
   public Replicas {
     gpus = List.copyOf(gpus);
+    sharing = Map.copyOf(sharing);
+    all = List.copyOf(all);
   }
 
-  public String resource() {
-    return config.resource();
-  }
-
-  /** Replica ids by GPU, in NVML's order. */
-  public Map<GpuStatus, List<String>> ids() {
-    Map<GpuStatus, List<String>> ids = new LinkedHashMap<>();
-    gpus.forEach(gpu -> ids.put(gpu, idsOf(gpu.info().uuid())));
-    return ids;
-  }
-
-  private List<String> idsOf(String uuid) {
-    if (!config.sharing().shared()) {
-      return List.of(ReplicaId.unshared(uuid).toString());
-    }
-    List<String> ids = new ArrayList<>();
-    for (int k = 0; k < config.sharing().replicas(); k++) {
-      ids.add(new ReplicaId(uuid, k).toString());
-    }
-    return ids;
-  }
-
-  /** The GPU that an id is a replica of; empty if it is none of ours. */
+  /** The GPU that an id is a replica of; empty if this config makes no such replica. */
   public Optional<GpuStatus> gpuOf(String id) {
     String uuid = ReplicaId.uuidOf(id);
     return gpus.stream()
         .filter(gpu -> gpu.info().uuid().equals(uuid))
-        .filter(gpu -> made(id))
+        .filter(gpu -> makes(id))
         .findFirst();
   }
 
-  private boolean made(String id) {
-    try {
-      ReplicaId replica = ReplicaId.parse(id);
-      return replica.shared() == config.sharing().shared()
-          && replica.ordinal() < config.sharing().replicas();
-    } catch (IllegalArgumentException malformed) {
-      return false;
-    }
+  private boolean makes(String id) {
+    GpuSharing how = sharing.get(ReplicaId.uuidOf(id));
+    return how != null && ReplicaIds.makes(how, id);
   }
 
-  public int count() {
-    return gpus.size() * config.sharing().replicas();
+  /** A container may have one shared replica at most. */
+  public boolean failRequestsGreaterThanOne() {
+    return sharing.values().stream().anyMatch(GpuSharing::failRequestsGreaterThanOne);
+  }
+
+  public int count(Stage stage) {
+    return (int) all.stream().filter(replica -> replica.stage() == stage).count();
   }
 
   public int healthyCount() {
-    int healthy = (int) gpus.stream().filter(gpu -> gpu.health().healthy()).count();
-    return healthy * config.sharing().replicas();
+    return (int) all.stream().filter(Replica::healthy).count();
   }
 }

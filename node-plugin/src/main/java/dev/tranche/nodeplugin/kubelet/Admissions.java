@@ -63,6 +63,18 @@ final class Admissions {
     return whose(size, nowMs).map(Found::shares).orElse(List.of());
   }
 
+  /**
+   * Whether this Allocate may be for a container with an assignment. The kubelet does not ask for a
+   * preference where an init container has left enough replicas, so what is outstanding counts too.
+   */
+  boolean mayBeAssigned(int size, long nowMs) {
+    return whose(size, nowMs).isPresent()
+        || assignments.outstanding().stream()
+            .filter(pod -> !pod.refused() && pod.assignment().getResource().equals(resource))
+            .flatMap(pod -> pod.assignment().getContainersList().stream())
+            .anyMatch(container -> Outstanding.size(container) == size);
+  }
+
   private Optional<Found> whose(int size, long nowMs) {
     return Optional.ofNullable(pending)
         .filter(p -> p.size() == size && nowMs - p.sinceMs() <= TOGETHER_MS)

@@ -6,6 +6,7 @@ import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.mps.MpsClient;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.Collection;
 import java.util.List;
@@ -47,9 +48,10 @@ public final class Allocation {
    *
    * @param ids the kubelet's pick
    * @param assigned the shares that the container was assigned; empty: none known
+   * @param mayBeAssigned it may have been assigned, though it is not known what
    */
-  public Verdict decide(Collection<String> ids, List<GpuShare> assigned) {
-    if (tooMany(ids.size())) {
+  public Verdict decide(Collection<String> ids, List<GpuShare> assigned, boolean mayBeAssigned) {
+    if (!mayBeAssigned && tooMany(ids)) {
       return refused(
           "too_many", "maximum request size for shared resources is 1; found " + ids.size());
     }
@@ -64,10 +66,12 @@ public final class Allocation {
     return new Verdict.Granted(response(ids));
   }
 
-  private boolean tooMany(int size) {
-    return size > 1
-        && replicas.config().sharing().shared()
-        && replicas.config().sharing().failRequestsGreaterThanOne();
+  // What was assigned is one share of a GPU, cut into replicas by the webhook, and not a request
+  // for several GPUs, which the option is there to refuse.
+  private boolean tooMany(Collection<String> ids) {
+    return ids.size() > 1
+        && replicas.failRequestsGreaterThanOne()
+        && ids.stream().anyMatch(id -> !id.equals(ReplicaId.uuidOf(id)));
   }
 
   private Verdict refused(String outcome, String reason) {
@@ -107,23 +111,24 @@ public final class Allocation {
             .map(GpuStatus::info)
             .filter(gpu -> ids.stream().anyMatch(id -> ReplicaId.uuidOf(id).equals(gpu.uuid())))
             .toList();
-    boolean byIndex = replicas.config().byIndex();
+    boolean byIndex = replicas.config().allocate().byIndex();
     String visible =
         gpus.stream()
             .map(gpu -> byIndex ? Integer.toString(gpu.index()) : gpu.uuid())
             .collect(Collectors.joining(","));
     var response = ContainerAllocateResponse.newBuilder().putEnvs(VISIBLE_DEVICES, visible);
-    if (replicas.config().passDeviceSpecs()) {
+    if (replicas.config().allocate().passDeviceSpecs()) {
       controlDevices.forEach(path -> response.addDevices(device(path)));
       gpus.forEach(gpu -> response.addDevices(device("/dev/nvidia" + gpu.minor())));
     }
+    new MpsClient(replicas).addTo(response, ids);
     return response.build();
   }
 
   private DeviceSpec device(String path) {
     return DeviceSpec.newBuilder()
         .setContainerPath(path)
-        .setHostPath(replicas.config().devRoot() + path)
+        .setHostPath(replicas.config().allocate().devRoot() + path)
         .setPermissions("rw")
         .build();
   }

@@ -4,7 +4,7 @@ import dev.tranche.api.kubelet.Device;
 import dev.tranche.api.kubelet.ListAndWatchResponse;
 import dev.tranche.api.kubelet.NUMANode;
 import dev.tranche.api.kubelet.TopologyInfo;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 
 /** The replicas as ListAndWatch tells them. */
@@ -13,18 +13,19 @@ final class DeviceList {
 
   static ListAndWatchResponse of(Replicas replicas) {
     var response = ListAndWatchResponse.newBuilder();
-    replicas
-        .ids()
-        .forEach((gpu, ids) -> ids.forEach(id -> response.addDevices(device(replicas, gpu, id))));
+    replicas.all().forEach(replica -> response.addDevices(device(replica)));
     return response.build();
   }
 
-  private static Device device(Replicas replicas, GpuStatus gpu, String id) {
+  private static Device device(Replica replica) {
     var device =
-        Device.newBuilder().setID(id).setHealth(gpu.health().healthy() ? "Healthy" : "Unhealthy");
+        Device.newBuilder()
+            .setID(replica.id())
+            .setHealth(replica.healthy() ? "Healthy" : "Unhealthy");
+    int numaNode = replica.gpu().info().numaNode();
     // With a topology policy the kubelet would take all shared replicas of a NUMA node unasked.
-    if (!replicas.config().sharing().shared() && gpu.info().numaNode() >= 0) {
-      NUMANode node = NUMANode.newBuilder().setID(gpu.info().numaNode()).build();
+    if (!replica.shared() && numaNode >= 0) {
+      NUMANode node = NUMANode.newBuilder().setID(numaNode).build();
       device.setTopology(TopologyInfo.newBuilder().addNodes(node));
     }
     return device.build();

@@ -171,7 +171,10 @@ final class DevicePluginServer extends DevicePluginService {
     List<String> ids = container.getDevicesIdsList();
     var verdict =
         new Allocation(replicas, controlDevices)
-            .decide(ids, admissions.assigned(ids.size(), nowMs));
+            .decide(
+                ids,
+                admissions.assigned(ids.size(), nowMs),
+                admissions.mayBeAssigned(ids.size(), nowMs));
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> admissions.granted(ids.size(), nowMs);
       case Allocation.Verdict.Refused refused -> {

@@ -1,14 +1,21 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
+import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
-import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /** Our whole standing with the kubelet. Confined to the event loop. */
@@ -21,9 +28,10 @@ public final class Kubelet {
   private final Listener listener;
   private final PodResourcesClient podResources;
   private final ReadBack readBack;
-  private @Nullable KubeletLink link;
-  private String resource = "";
-  private List<Object> published = List.of();
+  // One for each resource, since the kubelet wants a plugin and a socket for each.
+  private final Map<String, KubeletLink> links = new LinkedHashMap<>();
+  private Future<Void> leaving = Future.succeededFuture();
+  private @Nullable NodeReplicas published;
 
   /** Called on the event loop. */
   public interface Listener {
@@ -60,39 +68,40 @@ public final class Kubelet {
   }
 
   /**
-   * Advertises these replicas from now on; the first call starts everything. Cheap when nothing
-   * that the kubelet sees has changed, as after most samples.
+   * Advertises these replicas from now on; the first call starts everything. Only a resource that
+   * is new is registered, and only one that has changed is told again.
    */
-  public void publish(Replicas replicas) {
-    List<Object> seen = seenByKubelet(replicas);
-    if (!seen.equals(published)) {
-      published = seen;
-      publishNews(replicas);
-    }
-  }
-
-  private static List<Object> seenByKubelet(Replicas replicas) {
-    List<Object> seen = new ArrayList<>();
-    seen.add(replicas.config());
-    replicas.gpus().forEach(gpu -> seen.addAll(List.of(gpu.info(), gpu.health().healthy())));
-    return seen;
-  }
-
-  private void publishNews(Replicas replicas) {
-    if (link != null && resource.equals(replicas.resource())) {
-      link.publish(replicas);
+  public void publish(NodeReplicas replicas) {
+    if (replicas.equals(published)) {
       return;
     }
-    if (link == null) {
+    if (published == null) {
       readBack.start();
-    } else {
-      // A resource that is advertised no more must not keep its socket: the kubelet would go on
-      // with it.
-      link.stop();
     }
-    resource = replicas.resource();
-    link = link(replicas);
-    link.start();
+    published = replicas;
+    // A resource that is advertised no more must not keep its socket: the kubelet would go on with
+    // it.
+    Set<String> resources = replicas.resources().collect(Collectors.toSet());
+    List<String> gone = links.keySet().stream().filter(r -> !resources.contains(r)).toList();
+    gone.forEach(resource -> leave(Objects.requireNonNull(links.remove(resource))));
+    replicas.byResource().forEach(this::publish);
+  }
+
+  private void publish(Replicas replicas) {
+    KubeletLink known = links.get(replicas.resource());
+    if (known != null) {
+      known.publish(replicas);
+    } else {
+      KubeletLink link = link(replicas);
+      links.put(replicas.resource(), link);
+      // Its name may be that of one just left, whose socket is still being taken away.
+      leaving.onComplete(done -> link.start());
+    }
+  }
+
+  private void leave(KubeletLink link) {
+    Future<Void> before = leaving;
+    leaving = link.stop().eventually(() -> before).otherwiseEmpty();
   }
 
   private KubeletLink link(Replicas replicas) {
@@ -100,7 +109,7 @@ public final class Kubelet {
         new DevicePluginServer(
             podResources,
             readBack,
-            new Admissions(assignments, resource),
+            new Admissions(assignments, replicas.resource()),
             controlDevices.get(),
             metrics,
             replicas);
@@ -110,15 +119,26 @@ public final class Kubelet {
 
   private void read(PodList list) {
     assignments.listed(list);
-    listener.readBack(list.holdings(resource), assignments.confirm(list));
+    listener.readBack(list.holdings(this::ours), assignments.confirm(list));
   }
 
+  // An earlier config, or NVIDIA's plugin, may have had another name for the same GPUs.
+  private boolean ours(ContainerDevices devices) {
+    NodeReplicas now = published;
+    return links.containsKey(devices.getResourceName())
+        || (now != null
+            && devices.getDeviceIdsList().stream()
+                .anyMatch(id -> now.concerns(ReplicaId.uuidOf(id))));
+  }
+
+  /** The kubelet knows every resource of ours; there is at least one. */
   public boolean registered() {
-    return link != null && link.registered();
+    return !links.isEmpty() && links.values().stream().allMatch(KubeletLink::registered);
   }
 
   public Future<Void> stop() {
     readBack.stop();
-    return link == null ? Future.succeededFuture() : link.stop();
+    links.values().forEach(this::leave);
+    return leaving;
   }
 }

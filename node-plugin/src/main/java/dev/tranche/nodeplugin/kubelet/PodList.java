@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.Holding;
+import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.api.podresources.ContainerResources;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
 import dev.tranche.api.podresources.PodResources;
@@ -10,6 +11,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.SortedMap;
+import java.util.SortedSet;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /** A PodResources List, looked up by pod and container. */
@@ -50,30 +56,31 @@ final class PodList {
         .findFirst();
   }
 
-  /** Who holds replicas of this resource, in the kubelet's order. */
-  List<Holding> holdings(String resource) {
+  /** Who holds which devices, of those that are ours, in the kubelet's order. */
+  List<Holding> holdings(Predicate<ContainerDevices> ours) {
     return list.getPodResourcesList().stream()
-        .flatMap(pod -> pod.getContainersList().stream().flatMap(c -> held(pod, c, resource)))
+        .flatMap(pod -> pod.getContainersList().stream().flatMap(c -> held(pod, c, ours)))
         .toList();
   }
 
   private static Stream<Holding> held(
-      PodResources pod, ContainerResources container, String resource) {
-    List<String> ids =
-        container.getDevicesList().stream()
-            .filter(d -> d.getResourceName().equals(resource))
-            .flatMap(d -> d.getDeviceIdsList().stream())
-            .sorted()
-            .toList();
-    return ids.isEmpty()
-        ? Stream.empty()
-        : Stream.of(
-            Holding.newBuilder()
-                .setNamespace(pod.getNamespace())
-                .setPod(pod.getName())
-                .setContainer(container.getName())
-                .setResource(resource)
-                .addAllDeviceIds(ids)
-                .build());
+      PodResources pod, ContainerResources container, Predicate<ContainerDevices> ours) {
+    SortedMap<String, SortedSet<String>> ids = new TreeMap<>();
+    container.getDevicesList().stream()
+        .filter(d -> d.getDeviceIdsCount() > 0 && ours.test(d))
+        .forEach(
+            d ->
+                ids.computeIfAbsent(d.getResourceName(), r -> new TreeSet<>())
+                    .addAll(d.getDeviceIdsList()));
+    return ids.entrySet().stream()
+        .map(
+            of ->
+                Holding.newBuilder()
+                    .setNamespace(pod.getNamespace())
+                    .setPod(pod.getName())
+                    .setContainer(container.getName())
+                    .setResource(of.getKey())
+                    .addAllDeviceIds(of.getValue())
+                    .build());
   }
 }

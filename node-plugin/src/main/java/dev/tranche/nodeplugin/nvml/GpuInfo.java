@@ -7,6 +7,7 @@ package dev.tranche.nodeplugin.nvml;
  * @param minor of /dev/nvidiaN
  * @param memoryReservedBytes kept by the driver; 0 where an old driver does not say
  * @param numaNode -1: unknown
+ * @param computeMajor of the CUDA compute capability: 7 is Volta and Turing; 0: unknown
  */
 public record GpuInfo(
     int index,
@@ -16,4 +17,18 @@ public record GpuInfo(
     String pciBusId,
     long memoryTotalBytes,
     long memoryReservedBytes,
-    int numaNode) {}
+    int numaNode,
+    int computeMajor) {
+  /** One of an unknown architecture. */
+  public GpuInfo(
+      int index,
+      String uuid,
+      String model,
+      int minor,
+      String pciBusId,
+      long memoryTotalBytes,
+      long memoryReservedBytes,
+      int numaNode) {
+    this(index, uuid, model, minor, pciBusId, memoryTotalBytes, memoryReservedBytes, numaNode, 0);
+  }
+}

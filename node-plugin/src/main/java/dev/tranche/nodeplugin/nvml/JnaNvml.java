@@ -6,10 +6,11 @@ import com.sun.jna.NativeLibrary;
 import com.sun.jna.Pointer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Optional;
 
 /** NVML by JNA. One block of native memory is reused by all calls. */
-public final class JnaNvml implements Nvml {
+public final class JnaNvml implements AdminNvml {
   private static final int SCRATCH_BYTES = 256;
   private static final int TEXT_BYTES = 96;
 
@@ -22,38 +23,72 @@ public final class JnaNvml implements Nvml {
   private static final int MEMORY_V2_TOTAL_OFFSET = 8;
   private static final int MEMORY_V2_RESERVED_OFFSET = 16;
   private static final int MEMORY_V2_USED_OFFSET = 32;
-  // nvmlEventData_t: device, eventType, eventData
+  // nvmlEventData_t: device, eventType, eventData, gpuInstanceId, computeInstanceId
   private static final int EVENT_TYPE_OFFSET = 8;
   private static final int EVENT_DATA_OFFSET = 16;
+  private static final int EVENT_GPU_INSTANCE_OFFSET = 24;
+  private static final int EVENT_COMPUTE_INSTANCE_OFFSET = 28;
+  private static final long EVENT_DOUBLE_BIT_ECC = 2;
   private static final long EVENT_XID = 8;
+  private static final long EVENTS = EVENT_XID | EVENT_DOUBLE_BIT_ECC;
 
   private final Memory scratch = new Memory(SCRATCH_BYTES);
   private final NumaNodes numaNodes;
   private final boolean newer;
   private final long eventSet;
+  private final NativeLibrary library;
+  private final NvmlTelemetry telemetry;
 
-  private JnaNvml(NumaNodes numaNodes, boolean newer, long eventSet) {
+  private JnaNvml(NumaNodes numaNodes, boolean newer, long eventSet, NativeLibrary library) {
     this.numaNodes = numaNodes;
     this.newer = newer;
     this.eventSet = eventSet;
+    this.library = library;
+    this.telemetry = new NvmlTelemetry(newer);
   }
 
   /**
-   * Loads and starts NVML.
+   * Loads and starts NVML. One at a time: the functions are bound to classes. What does not start
+   * is unbound and unloaded again, so that retries keep nothing and another driver's library can
+   * take its place.
    *
    * @param driverRoot where the driver's root is mounted in this container
    */
   public static JnaNvml open(Path driverRoot) {
     NativeLibrary library = NvmlLibrary.load(driverRoot);
     try {
+      boolean newer = bind(library);
+      checkStart(NvmlFunctions.nvmlInit_v2());
+      return started(library, newer);
+    } catch (NvmlException e) {
+      unbind(library);
+      throw e;
+    }
+  }
+
+  private static JnaNvml started(NativeLibrary library, boolean newer) {
+    try {
+      return new JnaNvml(new NumaNodes(Path.of("/sys")), newer, createEventSet(), library);
+    } catch (NvmlException e) {
+      NvmlFunctions.nvmlShutdown();
+      throw e;
+    }
+  }
+
+  private static boolean bind(NativeLibrary library) {
+    try {
       Native.register(NvmlFunctions.class, library);
     } catch (UnsatisfiedLinkError e) {
       throw new NvmlException(
           NvmlCode.LIBRARY_NOT_FOUND, library.getFile() + " is too old for us: " + e.getMessage());
     }
-    boolean newer = bindNewer(library);
-    checkStart(NvmlFunctions.nvmlInit_v2());
-    return new JnaNvml(new NumaNodes(Path.of("/sys")), newer, createEventSet());
+    return bindNewer(library);
+  }
+
+  private static void unbind(NativeLibrary library) {
+    Native.unregister(NvmlFunctions.class);
+    Native.unregister(NvmlNewerFunctions.class);
+    library.close();
   }
 
   private static boolean bindNewer(NativeLibrary library) {
@@ -120,7 +155,41 @@ public final class JnaNvml implements Nvml {
         "GPU " + index + " tells no minor number");
     int minor = scratch.getInt(0);
     readMemory(index, device);
-    return new GpuInfo(index, uuid, model, minor, pci, total(), reserved(), numaNodes.of(pci));
+    return new GpuInfo(
+        index,
+        uuid,
+        model,
+        minor,
+        pci,
+        total(),
+        reserved(),
+        numaNodes.of(pci),
+        computeMajor(device));
+  }
+
+  /**
+   * 0 where the driver does not say: whoever asks then takes the oldest. Overwrites the scratch.
+   */
+  private int computeMajor(long device) {
+    int result =
+        NvmlFunctions.nvmlDeviceGetCudaComputeCapability(
+            device, scratch, scratch.share(Integer.BYTES));
+    return result == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
+  }
+
+  @Override
+  public int computeMode(int index) {
+    check(
+        NvmlFunctions.nvmlDeviceGetComputeMode(handle(index), scratch),
+        "GPU " + index + " tells no compute mode");
+    return scratch.getInt(0);
+  }
+
+  @Override
+  public void computeMode(int index, int mode) {
+    check(
+        NvmlFunctions.nvmlDeviceSetComputeMode(handle(index), mode),
+        "GPU " + index + " does not take compute mode " + mode);
   }
 
   @Override
@@ -132,7 +201,19 @@ public final class JnaNvml implements Nvml {
         NvmlFunctions.nvmlDeviceGetUtilizationRates(device, scratch),
         "GPU " + index + " tells no utilization");
     int sm = scratch.getInt(0);
-    return new GpuReading(used, Math.clamp(sm, 0, 100), processes(index, device));
+    return new GpuReading(
+        used,
+        Math.clamp(sm, 0, 100),
+        processes(index, device),
+        telemetry.temperatureCelsius(device),
+        telemetry.powerMilliwatts(device),
+        telemetry.throttling(device),
+        telemetry.eccUncorrected(device));
+  }
+
+  @Override
+  public List<GpuProcess> processes(int index) {
+    return telemetry.processes(handle(index));
   }
 
   // Asked anew each time: NVML hands out another handle for a GPU that came back.
@@ -192,12 +273,12 @@ public final class JnaNvml implements Nvml {
   public boolean watch(int index) {
     long device = handle(index);
     int result = NvmlFunctions.nvmlDeviceGetSupportedEventTypes(device, scratch);
-    if (result == NvmlCode.NOT_SUPPORTED || (scratch.getLong(0) & EVENT_XID) == 0) {
+    if (result == NvmlCode.NOT_SUPPORTED || (scratch.getLong(0) & EVENTS) == 0) {
       return false;
     }
     check(result, "GPU " + index + " does not say which events it has");
     check(
-        NvmlFunctions.nvmlDeviceRegisterEvents(device, EVENT_XID, eventSet),
+        NvmlFunctions.nvmlDeviceRegisterEvents(device, scratch.getLong(0) & EVENTS, eventSet),
         "GPU " + index + " cannot be watched for errors");
     return true;
   }
@@ -209,15 +290,19 @@ public final class JnaNvml implements Nvml {
       return Optional.empty();
     }
     check(result, "waiting for GPU errors failed");
-    if (scratch.getLong(EVENT_TYPE_OFFSET) != EVENT_XID) {
+    long type = scratch.getLong(EVENT_TYPE_OFFSET);
+    if ((type & EVENTS) == 0) {
       return Optional.empty();
     }
     long device = scratch.getLong(0);
-    long xid = scratch.getLong(EVENT_DATA_OFFSET);
-    return Optional.of(new GpuEvent(indexOf(device), xid));
+    long code = type == EVENT_XID ? scratch.getLong(EVENT_DATA_OFFSET) : GpuEvent.DOUBLE_BIT_ECC;
+    // All bits set for the whole GPU, which is our "any".
+    int gpuInstance = scratch.getInt(EVENT_GPU_INSTANCE_OFFSET);
+    int computeInstance = scratch.getInt(EVENT_COMPUTE_INSTANCE_OFFSET);
+    return Optional.of(new GpuEvent(indexOf(device), code, gpuInstance, computeInstance));
   }
 
-  /** -1 for a GPU that is no longer there: the error then concerns all. */
+  /** {@link GpuEvent#ANY} for a GPU that is no longer there: the error then concerns all. */
   private int indexOf(long device) {
     int count = count();
     for (int index = 0; index < count; index++) {
@@ -226,7 +311,7 @@ public final class JnaNvml implements Nvml {
         return index;
       }
     }
-    return -1;
+    return GpuEvent.ANY;
   }
 
   private String text(int offset, int length) {
@@ -243,5 +328,7 @@ public final class JnaNvml implements Nvml {
     NvmlFunctions.nvmlEventSetFree(eventSet);
     NvmlFunctions.nvmlShutdown();
     scratch.close();
+    telemetry.close();
+    unbind(library);
   }
 }

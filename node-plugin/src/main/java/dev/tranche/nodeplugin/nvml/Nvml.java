@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -13,11 +14,14 @@ public interface Nvml extends AutoCloseable {
 
   GpuInfo info(int index);
 
-  /** Memory, utilization and processes now; also the probe whether a GPU answers at all. */
+  /** Memory, utilization and sensors now; also the probe whether a GPU answers at all. */
   GpuReading read(int index);
 
+  /** Who is on a GPU now, and how busy each has been since the last call. */
+  List<GpuProcess> processes(int index);
+
   /**
-   * Asks for the critical errors (XIDs) of a GPU.
+   * Asks for the errors of a GPU: XIDs, and uncorrectable errors of its memory.
    *
    * @return false if this GPU reports none
    */

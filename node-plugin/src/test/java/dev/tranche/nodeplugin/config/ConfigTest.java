@@ -27,8 +27,7 @@ class ConfigTest {
 
   private Config config(String yaml, List<String> args, Map<String, String> env) {
     ConfigFile file = ConfigFile.parse(yaml, findings);
-    Settings settings = Settings.read(args, env, findings).over(file);
-    return Config.of(settings, file.sharing(), findings);
+    return Config.of(Settings.read(args, env, findings), file, findings);
   }
 
   private List<String> errors(String yaml) {
@@ -80,14 +79,133 @@ class ConfigTest {
   void timeSlicing_setsReplicas() {
     Config config = config(SLICED, List.of(), Map.of());
     assertThat(findings.errors()).isEmpty();
-    assertThat(config.sharing()).isEqualTo(new Sharing(10, false, false));
-    assertThat(config.resource()).isEqualTo("nvidia.com/gpu");
+    assertThat(config.sharing().resources()).containsExactly(sliced("nvidia.com/gpu", 10));
+  }
+
+  private static SharedResource sliced(String advertised, int replicas) {
+    return new SharedResource(
+        "sharing.timeSlicing.resources[0]",
+        SharingStrategy.TIME_SLICING,
+        "nvidia.com/gpu",
+        advertised,
+        new DeviceSelection.All(),
+        replicas,
+        false);
   }
 
   @Test
   void renameByDefault_renames() {
     String yaml = SLICED.replace("    resources:", "    renameByDefault: true\n    resources:");
-    assertThat(config(yaml, List.of(), Map.of()).resource()).isEqualTo("nvidia.com/gpu.shared");
+    assertThat(config(yaml, List.of(), Map.of()).sharing().resources())
+        .containsExactly(sliced("nvidia.com/gpu.shared", 10));
+  }
+
+  @Test
+  void rename_beatsRenameByDefault() {
+    String yaml =
+        """
+        sharing:
+          timeSlicing:
+            renameByDefault: true
+            resources: [{name: gpu, rename: gpu.tenth, replicas: 10}]
+        """;
+    assertThat(config(yaml, List.of(), Map.of()).sharing().resources())
+        .containsExactly(sliced("nvidia.com/gpu.tenth", 10));
+    assertThat(findings.errors()).isEmpty();
+  }
+
+  @Test
+  void devices_areAllOrACountOrAList() {
+    String yaml =
+        """
+        sharing:
+          timeSlicing:
+            resources:
+              - {name: gpu, replicas: 2, devices: all}
+              - {name: gpu, replicas: 2, devices: 3}
+              - {name: gpu, replicas: 2, devices: [0, "1", "0:1", GPU-b1028956-cfa2-0990-bf4a-5da9abb51763]}
+        """;
+    assertThat(config(yaml, List.of(), Map.of()).sharing().resources())
+        .extracting(SharedResource::devices)
+        .containsExactly(
+            new DeviceSelection.All(),
+            new DeviceSelection.Count(3),
+            new DeviceSelection.Listed(
+                List.of("0", "1", "0:1", "GPU-b1028956-cfa2-0990-bf4a-5da9abb51763")));
+    assertThat(findings.errors()).isEmpty();
+  }
+
+  @Test
+  void mps_isStrictUnlessToldOtherwise() {
+    String yaml = "flags: {mpsRoot: /run/nvidia/mps}\n" + SLICED.replace("timeSlicing", "mps");
+    SharedResource entry = config(yaml, List.of(), Map.of()).sharing().resources().getFirst();
+    assertThat(entry.strategy()).isEqualTo(SharingStrategy.MPS);
+    assertThat(entry.failRequestsGreaterThanOne()).isTrue();
+    String lenient = yaml.replace("mps:\n", "mps:\n    failRequestsGreaterThanOne: false\n");
+    entry = config(lenient, List.of(), Map.of()).sharing().resources().getFirst();
+    assertThat(entry.failRequestsGreaterThanOne()).isFalse();
+    assertThat(findings.errors()).isEmpty();
+  }
+
+  @Test
+  void resources_nameGpusByTheirModel() {
+    String yaml =
+        """
+        resources:
+          gpus:
+            - {pattern: "*A100*", name: a100}
+            - {pattern: "Tesla T4", name: nvidia.com/t4}
+        sharing: {timeSlicing: {resources: [{name: a100, replicas: 4}]}}
+        """;
+    ResourceNames names = config(yaml, List.of(), Map.of()).resources();
+    assertThat(findings.errors()).isEmpty();
+    assertThat(names.ofGpu("NVIDIA A100-SXM4-40GB")).isEqualTo("nvidia.com/a100");
+    assertThat(names.ofGpu("Tesla T4")).isEqualTo("nvidia.com/t4");
+    assertThat(names.ofGpu("Tesla T40")).isEqualTo("nvidia.com/gpu");
+  }
+
+  @Test
+  void flags_areTyped() {
+    String yaml =
+        """
+        flags:
+          migStrategy: mixed
+          mpsRoot: /run/nvidia/mps
+          nvidiaDriverRoot: /run/nvidia/driver
+          gdrcopyEnabled: true
+          plugin:
+            deviceListStrategy: [envvar, cdi-cri]
+            deviceIDStrategy: index
+            cdiAnnotationPrefix: cdi.example/
+            nvidiaCTKPath: /opt/nvidia-cdi-hook
+            sharedDevicesAllocationPolicy: packed
+        imex: {channelIDs: [0], required: true}
+        """;
+    Config config =
+        config(yaml, List.of("--cdi-disable-hooks=a", "--cdi-disable-hooks=b"), Map.of());
+    assertThat(findings.errors()).isEmpty();
+    assertThat(config)
+        .isEqualTo(
+            new Config(
+                true,
+                MigStrategy.MIXED,
+                SharedAllocationPolicy.PACKED,
+                "/run/nvidia/mps",
+                new AllocateOptions(
+                    Set.of(DeviceListStrategy.ENVVAR, DeviceListStrategy.CDI_CRI),
+                    DeviceIdStrategy.INDEX,
+                    false,
+                    "/run/nvidia/driver",
+                    "/run/nvidia/driver",
+                    "/driver-root",
+                    true,
+                    false,
+                    false,
+                    new CdiOptions(
+                        "cdi.example/", "/opt/nvidia-cdi-hook", List.of(), List.of("a", "b")),
+                    new ImexOptions(List.of(0), true)),
+                ResourceNames.DEFAULT,
+                Sharing.NONE));
   }
 
   @Test
@@ -104,30 +222,44 @@ class ConfigTest {
                 "NVIDIA_VISIBLE_DEVICES", "all",
                 "NVIDIA_DRIVER_CAPABILITIES", "all"));
     assertThat(findings.errors()).isEmpty();
-    assertThat(config.passDeviceSpecs()).isTrue();
+    assertThat(config.allocate().passDeviceSpecs()).isTrue();
   }
 
   @ParameterizedTest
   @CsvSource(
       delimiter = '|',
       value = {
-        "flags: {migStrategy: single} | MIG_STRATEGY",
-        "flags: {plugin: {deviceListStrategy: [envvar, cdi-cri]}} | DEVICE_LIST_STRATEGY",
-        "flags: {gdsEnabled: true} | GDS_ENABLED",
-        "sharing: {mps: {resources: []}} | sharing.mps",
+        "flags: {migStrategy: some} | MIG_STRATEGY, flags.migStrategy) is one of none, single, mixed",
+        "flags: {plugin: {deviceListStrategy: [envvar, cdi]}} | DEVICE_LIST_STRATEGY",
+        "flags: {plugin: {deviceListStrategy: []}} | is empty; it is one or more of envvar",
+        "flags: {deviceDiscoveryStrategy: tegra} | needs NVIDIA's device plugin",
+        "imex: {channelIDs: [1]} | is [] or [0], not [1]",
+        "sharing: {mps: {resources: []}} | sharing.mps.resources is empty",
+        "sharing: {mps: {resources: [{name: gpu, replicas: 1}]}} | at least 2",
+        "sharing: {mps: {resources: [{name: gpu, replicas: 2}]}} | MPS_ROOT",
+        "{flags: {migStrategy: mixed}, sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}} | mixed does not go with sharing.mps",
         "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 0}]}} | at least 1",
         "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: two}]}} | at least 1",
+        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 10001}]}} | 10000 in all",
         "sharing: {timeSlicing: {resources: [{name: a/b, replicas: 2}]}} | only nvidia.com/gpu",
-        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2, rename: x}]}} | rename",
-        "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 2, devices: [0]}]}} | devices",
-        "sharing: {timeslicing: {}} | unknown key sharing.timeslicing",
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, rename: A_B}]}} | no resource name",
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: some}]}} | not some",
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: 0}]}} | a count above 0",
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: [x]}]}} | not x",
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, devices: [1, 1]}]}} | 1 twice",
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2, renameByDefault: true}]}} | it belongs at sharing.timeSlicing.renameByDefault",
+        "sharing: {renameByDefault: true} | it belongs at sharing.timeSlicing.renameByDefault",
+        "flags: {failRequestsGreaterThanOne: true} | it belongs at sharing.timeSlicing.failRequestsGreaterThanOne",
+        "timeSlicing: {} | it belongs at sharing.timeSlicing",
+        "flags: {sharing: {}} | it belongs at sharing",
+        "resources: {gpus: [{name: x}]} | lacks its pattern",
+        "sharing: {timeslicing: {}} | unknown key sharing.timeslicing; it belongs at sharing.timeSlicing",
         "replicas: 4 | unknown key replicas; it belongs at sharing.timeSlicing.resources[].replicas",
         "flags: {passDeviceSpecs: true} | it belongs at flags.plugin.passDeviceSpecs",
         "version: v2 | version must be v1",
       })
   void whatIsNotHonoured_isRefusedByName(String line, String named) {
-    String yaml = line.startsWith("version") ? line : "version: v1\n" + line;
-    assertThat(errors(yaml)).anyMatch(e -> e.contains(named));
+    assertThat(errors(line)).anyMatch(e -> e.contains(named));
   }
 
   @Test
@@ -136,28 +268,27 @@ class ConfigTest {
         """
         version: v1
         flags:
-          mpsRoot: /run/nvidia/mps
+          useNodeFeatureAPI: false
           gfd: {oneshot: false}
-        resources: {gpus: [{pattern: "*", name: nvidia.com/gpu}]}
         """;
     assertThat(errors(yaml)).isEmpty();
     assertThat(findings.warnings())
-        .anyMatch(w -> w.contains("MPS_ROOT"))
-        .anyMatch(w -> w.contains("flags.gfd"))
-        .anyMatch(w -> w.contains("resources"));
+        .containsExactly(
+            "flags.useNodeFeatureAPI is GPU Feature Discovery's and has no effect here",
+            "flags.gfd.oneshot is GPU Feature Discovery's and has no effect here");
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"version: [", "", "- a", "version: v1\nversion: v1"})
+  @ValueSource(strings = {"version: [", "- a", "just text", "version: v1\nversion: v1"})
   void whatIsNoConfig_isOneError(String text) {
     assertThat(errors(text)).hasSize(1);
   }
 
   @Test
-  void tooManyReplicas_areRefusedWithTheLimit() {
-    Config config = config(SLICED.replace("10", "2000"), List.of(), Map.of());
-    assertThat(config.unfit(5)).isEmpty();
-    assertThat(config.unfit(6)).contains("12000").contains("lower replicas to 1666");
+  void emptyFile_sharesNothing_andIsWarnedAbout() {
+    assertThat(config("", List.of(), Map.of()).sharing()).isEqualTo(Sharing.NONE);
+    assertThat(findings.errors()).isEmpty();
+    assertThat(findings.warnings()).hasSize(1);
   }
 
   @Test
@@ -167,6 +298,8 @@ class ConfigTest {
     assertThat(ConfigChoice.choose("", "a", two)).isEqualTo(new ConfigChoice.Chosen("a"));
     assertThat(ConfigChoice.choose("", "", Set.of("any")))
         .isEqualTo(new ConfigChoice.Chosen("any"));
+    assertThat(ConfigChoice.choose("", "", Set.of("a", "default")))
+        .isEqualTo(new ConfigChoice.Chosen("default"));
     assertThat(ConfigChoice.choose("", "", two)).isInstanceOf(ConfigChoice.Undecided.class);
     assertThat(ConfigChoice.choose("c", "a", two)).isInstanceOf(ConfigChoice.Undecided.class);
   }

@@ -5,7 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.Sharing;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
@@ -15,22 +19,38 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 class AllocationTest {
-  private static final Sharing TEN = new Sharing(10, false, false);
+  private static final GpuSharing TEN = shared("nvidia.com/gpu", false);
+
+  private static GpuSharing shared(String resource, boolean strict) {
+    return new GpuSharing(resource, 10, SharingStrategy.TIME_SLICING, strict);
+  }
 
   private static GpuStatus gpu(int index) {
     GpuInfo info = new GpuInfo(index, "GPU-" + index, "Tesla T4", index + 4, "", 0, 0, 1);
     return new GpuStatus(info, Health.good(), null);
   }
 
-  private static Replicas replicas(Sharing sharing, boolean specs, boolean byIndex) {
-    Config config = new Config(true, specs, byIndex, "/run/nvidia", "/driver-root", sharing);
-    return new Replicas(config, List.of(gpu(0), gpu(1)));
+  private static Replicas replicas(GpuSharing sharing, boolean specs, boolean byIndex) {
+    Settings given =
+        Settings.read(
+            List.of(
+                "--pass-device-specs=" + specs,
+                "--device-id-strategy=" + (byIndex ? "index" : "uuid"),
+                "--dev-root=/run/nvidia"),
+            Map.of(),
+            new Findings());
+    return new Replicas(
+        Config.of(given, ConfigFile.EMPTY, new Findings()),
+        sharing.resource(),
+        List.of(gpu(0), gpu(1)),
+        Map.of("GPU-0", sharing, "GPU-1", sharing),
+        List.of());
   }
 
   private static Allocation.Verdict decide(
-      Sharing sharing, List<String> ids, GpuShare... assigned) {
+      GpuSharing sharing, List<String> ids, GpuShare... assigned) {
     return new Allocation(replicas(sharing, false, false), List.of())
-        .decide(ids, List.of(assigned));
+        .decide(ids, List.of(assigned), assigned.length > 0);
   }
 
   private static GpuShare share(String uuid, int replicas) {
@@ -61,14 +81,14 @@ class AllocationTest {
   void indexes_areToldWhereAskedFor() {
     var verdict =
         new Allocation(replicas(TEN, false, true), List.of())
-            .decide(List.of("GPU-1::0"), List.of());
+            .decide(List.of("GPU-1::0"), List.of(), false);
     assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
   }
 
   @Test
   void deviceSpecs_liveUnderTheDevRoot() {
     var allocation = new Allocation(replicas(TEN, true, false), List.of("/dev/nvidiactl"));
-    var verdict = allocation.decide(List.of("GPU-1::0"), List.of());
+    var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), false);
     assertThat(verdict)
         .isInstanceOfSatisfying(
             Allocation.Verdict.Granted.class,
@@ -90,17 +110,30 @@ class AllocationTest {
 
   @Test
   void unsharedGpus_haveBareIds() {
-    assertThat(envs(decide(Sharing.NONE, List.of("GPU-0"))))
+    assertThat(envs(decide(GpuSharing.whole("nvidia.com/gpu"), List.of("GPU-0"))))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
   }
 
   @Test
   void moreThanOne_isRefusedWhereConfiguredSo() {
-    Sharing strict = new Sharing(10, true, true);
+    GpuSharing strict = shared("nvidia.com/gpu.shared", true);
     assertThat(refusal(decide(strict, List.of("GPU-0::0", "GPU-0::1"))))
         .isEqualTo(
             "invalid allocation request for \"nvidia.com/gpu.shared\": invalid request: maximum request"
                 + " size for shared resources is 1; found 2");
+  }
+
+  @Test
+  void moreThanOne_isGrantedToAnAssignedShare() {
+    GpuSharing strict = shared("nvidia.com/gpu.shared", true);
+    assertThat(envs(decide(strict, List.of("GPU-1::0", "GPU-1::1"), share("GPU-1", 2))))
+        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-1");
+  }
+
+  @Test
+  void moreThanOne_ofWholeGpus_isNoSharing() {
+    assertThat(envs(decide(GpuSharing.whole("nvidia.com/gpu"), List.of("GPU-0", "GPU-1"))))
+        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0,GPU-1");
   }
 
   @Test

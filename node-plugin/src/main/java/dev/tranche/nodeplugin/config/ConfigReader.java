@@ -1,0 +1,139 @@
+package dev.tranche.nodeplugin.config;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.stream.Collectors;
+
+/** Types and checks the settings over a file; all that is wrong goes to the findings. */
+final class ConfigReader {
+  private static final String TEGRA =
+      " is not honoured: this plugin finds GPUs by NVML; a Tegra node needs NVIDIA's device plugin";
+
+  private final Settings settings;
+  private final Findings findings;
+
+  ConfigReader(Settings settings, Findings findings) {
+    this.settings = settings;
+    this.findings = findings;
+  }
+
+  Config read(ConfigFile file) {
+    discovery();
+    for (Setting setting : settings.withoutEffect()) {
+      findings.warning(Settings.named(setting) + " has no effect here");
+    }
+    Config config =
+        new Config(
+            settings.isTrue(Setting.FAIL_ON_INIT_ERROR, findings),
+            word(Setting.MIG_STRATEGY, MigStrategy.class),
+            word(Setting.SHARED_DEVICES_ALLOCATION_POLICY, SharedAllocationPolicy.class),
+            settings.text(Setting.MPS_ROOT),
+            allocate(),
+            file.resources(),
+            file.sharing());
+    together(config);
+    return config;
+  }
+
+  private void discovery() {
+    String strategy = settings.text(Setting.DEVICE_DISCOVERY_STRATEGY);
+    String named = Settings.named(Setting.DEVICE_DISCOVERY_STRATEGY);
+    switch (strategy) {
+      case "auto", "nvml" -> {}
+      case "tegra" -> findings.error(named + ": tegra" + TEGRA);
+      default -> findings.error(named + " is auto or nvml, not \"" + strategy + "\"");
+    }
+  }
+
+  private AllocateOptions allocate() {
+    return new AllocateOptions(
+        deviceListStrategies(),
+        word(Setting.DEVICE_ID_STRATEGY, DeviceIdStrategy.class),
+        settings.isTrue(Setting.PASS_DEVICE_SPECS, findings),
+        settings.text(Setting.DRIVER_ROOT),
+        devRoot(),
+        settings.text(Setting.DRIVER_ROOT_CTR_PATH),
+        settings.isTrue(Setting.GDRCOPY_ENABLED, findings),
+        settings.isTrue(Setting.GDS_ENABLED, findings),
+        settings.isTrue(Setting.MOFED_ENABLED, findings),
+        new CdiOptions(
+            settings.text(Setting.CDI_ANNOTATION_PREFIX),
+            settings.text(Setting.NVIDIA_CDI_HOOK_PATH),
+            settings.list(Setting.CDI_FEATURE_FLAGS),
+            settings.list(Setting.CDI_DISABLE_HOOKS)),
+        new ImexOptions(imexChannels(), settings.isTrue(Setting.IMEX_REQUIRED, findings)));
+  }
+
+  private Set<DeviceListStrategy> deviceListStrategies() {
+    List<String> words = settings.list(Setting.DEVICE_LIST_STRATEGY);
+    if (words.isEmpty()) {
+      findings.error(
+          Settings.named(Setting.DEVICE_LIST_STRATEGY)
+              + " is empty; it is one or more of "
+              + words(DeviceListStrategy.class));
+    }
+    return words.stream()
+        .map(w -> word(Setting.DEVICE_LIST_STRATEGY, w, DeviceListStrategy.class))
+        .collect(Collectors.toUnmodifiableSet());
+  }
+
+  private String devRoot() {
+    String root = settings.text(Setting.DEV_ROOT);
+    String chosen = root.isEmpty() ? settings.text(Setting.DRIVER_ROOT) : root;
+    return chosen.endsWith("/") ? chosen.substring(0, chosen.length() - 1) : chosen;
+  }
+
+  // NVIDIA's rule: no channel, or the first.
+  private List<Integer> imexChannels() {
+    List<String> ids = settings.list(Setting.IMEX_CHANNEL_IDS);
+    if (ids.isEmpty() || ids.equals(List.of("0"))) {
+      return ids.isEmpty() ? List.of() : List.of(0);
+    }
+    findings.error(Settings.named(Setting.IMEX_CHANNEL_IDS) + " is [] or [0], not " + ids);
+    return List.of();
+  }
+
+  private <E extends Enum<E>> E word(Setting setting, Class<E> type) {
+    return word(setting, settings.text(setting), type);
+  }
+
+  private <E extends Enum<E>> E word(Setting setting, String text, Class<E> type) {
+    E[] values = type.getEnumConstants();
+    for (E value : values) {
+      if (lower(value).equals(text)) {
+        return value;
+      }
+    }
+    findings.error(
+        Settings.named(setting) + " is one of " + words(type) + ", not \"" + text + "\"");
+    return values[0];
+  }
+
+  private static <E extends Enum<E>> String words(Class<E> type) {
+    return Arrays.stream(type.getEnumConstants())
+        .map(ConfigReader::lower)
+        .collect(Collectors.joining(", "));
+  }
+
+  private static String lower(Enum<?> value) {
+    return value.name().toLowerCase(Locale.ROOT).replace('_', '-');
+  }
+
+  private void together(Config config) {
+    if (config.sharing().uses(SharingStrategy.MPS)) {
+      if (config.migStrategy() == MigStrategy.MIXED) {
+        findings.error(
+            Settings.named(Setting.MIG_STRATEGY)
+                + ": mixed does not go with sharing.mps; set it to none or single");
+      }
+      if (config.mpsRoot().isEmpty()) {
+        findings.error(
+            "sharing.mps needs "
+                + Settings.named(Setting.MPS_ROOT)
+                + ", the host folder of the MPS control daemon, such as /run/nvidia/mps");
+      }
+    }
+  }
+}

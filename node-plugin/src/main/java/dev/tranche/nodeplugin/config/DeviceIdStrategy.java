@@ -1,0 +1,7 @@
+package dev.tranche.nodeplugin.config;
+
+/** By what a container is told its GPUs. */
+public enum DeviceIdStrategy {
+  UUID,
+  INDEX
+}

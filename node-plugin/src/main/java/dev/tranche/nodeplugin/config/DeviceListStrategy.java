@@ -1,0 +1,13 @@
+package dev.tranche.nodeplugin.config;
+
+/** How an Allocate answer tells the container runtime which GPUs; several can be on at once. */
+public enum DeviceListStrategy {
+  ENVVAR,
+  VOLUME_MOUNTS,
+  CDI_ANNOTATIONS,
+  CDI_CRI;
+
+  public boolean cdi() {
+    return this == CDI_ANNOTATIONS || this == CDI_CRI;
+  }
+}

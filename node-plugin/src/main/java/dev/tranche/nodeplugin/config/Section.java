@@ -1,0 +1,61 @@
+package dev.tranche.nodeplugin.config;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A map of the config file.
+ *
+ * @param at its place, as messages name it
+ */
+record Section(String at, Map<?, ?> map, Findings findings) {
+  /** Of a node that is a map or nothing; anything else is a finding. */
+  static Section of(String at, @Nullable Object node, Findings findings) {
+    if (node != null && !(node instanceof Map)) {
+      findings.error(at + " must be a map, not " + node);
+    }
+    return new Section(at, node instanceof Map<?, ?> map ? map : Map.of(), findings);
+  }
+
+  @Nullable Object get(String key) {
+    return map.get(key);
+  }
+
+  Section section(String key) {
+    return of(at + "." + key, map.get(key), findings);
+  }
+
+  /** The maps of a list. */
+  List<Section> list(String key, String shape) {
+    Object node = map.get(key);
+    if (node != null && !(node instanceof List)) {
+      findings.error(at + "." + key + " is a list of " + shape);
+    }
+    List<Section> items = new ArrayList<>();
+    if (node instanceof List<?> list) {
+      for (int i = 0; i < list.size(); i++) {
+        items.add(of(at + "." + key + "[" + i + "]", list.get(i), findings));
+      }
+    }
+    return items;
+  }
+
+  boolean isTrue(String key, boolean absent) {
+    Object node = map.get(key);
+    if (node != null && !(node instanceof Boolean)) {
+      findings.error(at + "." + key + " is true or false, not " + node);
+    }
+    return node instanceof Boolean given ? given : absent;
+  }
+
+  void allow(Set<String> keys) {
+    for (Object key : map.keySet()) {
+      if (!keys.contains(String.valueOf(key))) {
+        FileKeys.unknown(at + "." + key, findings);
+      }
+    }
+  }
+}

@@ -1,0 +1,34 @@
+package dev.tranche.nodeplugin.gpu;
+
+import dev.tranche.nodeplugin.config.SharedResource;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+
+/**
+ * How one GPU is advertised.
+ *
+ * @param resource the extended resource of its replicas
+ * @param replicas R, at least 1; 1: not shared
+ * @param strategy {@code NONE} exactly when not shared
+ * @param failRequestsGreaterThanOne refuse containers that ask for more than one replica
+ */
+public record GpuSharing(
+    String resource, int replicas, SharingStrategy strategy, boolean failRequestsGreaterThanOne) {
+  /** Not shared. */
+  public static GpuSharing whole(String resource) {
+    return new GpuSharing(resource, 1, SharingStrategy.NONE, false);
+  }
+
+  static GpuSharing by(SharedResource entry) {
+    return entry.replicas() == 1
+        ? whole(entry.name())
+        : new GpuSharing(
+            entry.advertised(),
+            entry.replicas(),
+            entry.strategy(),
+            entry.failRequestsGreaterThanOne());
+  }
+
+  public boolean shared() {
+    return replicas > 1;
+  }
+}

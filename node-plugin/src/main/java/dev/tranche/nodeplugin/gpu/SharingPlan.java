@@ -1,0 +1,55 @@
+package dev.tranche.nodeplugin.gpu;
+
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** What a config makes of the GPUs of a node. */
+public sealed interface SharingPlan {
+  /**
+   * It can be carried out.
+   *
+   * @param byUuid every GPU
+   * @param warnings what the config asks for and these GPUs do not have
+   */
+  record Fits(Map<String, GpuSharing> byUuid, List<String> warnings) implements SharingPlan {
+    public Fits {
+      byUuid = Map.copyOf(byUuid);
+      warnings = List.copyOf(warnings);
+    }
+
+    /** For people: {@code nvidia.com/gpu: 2 GPUs, 20 replicas; …}, or that there is nothing. */
+    public String summary() {
+      Map<String, List<GpuSharing>> byResource =
+          byUuid.values().stream()
+              .collect(
+                  Collectors.groupingBy(GpuSharing::resource, TreeMap::new, Collectors.toList()));
+      return byResource.isEmpty()
+          ? "no GPU to advertise"
+          : byResource.entrySet().stream()
+              .map(e -> e.getKey() + ": " + counts(e.getValue()))
+              .collect(Collectors.joining("; "));
+    }
+
+    private static String counts(List<GpuSharing> gpus) {
+      int replicas = gpus.stream().mapToInt(GpuSharing::replicas).sum();
+      return "%d GPU%s, %d replica%s"
+          .formatted(gpus.size(), gpus.size() == 1 ? "" : "s", replicas, replicas == 1 ? "" : "s");
+    }
+  }
+
+  /** It cannot; the sentence says why and what to do. */
+  record DoesNotFit(String reason) implements SharingPlan {}
+
+  /**
+   * Plans.
+   *
+   * @param gpus in NVML's order
+   */
+  static SharingPlan of(Config config, List<GpuInfo> gpus) {
+    return new SharingPlanner(config, gpus).plan();
+  }
+}

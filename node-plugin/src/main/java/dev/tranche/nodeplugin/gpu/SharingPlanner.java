@@ -1,0 +1,153 @@
+package dev.tranche.nodeplugin.gpu;
+
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.DeviceSelection;
+import dev.tranche.nodeplugin.config.ReplicaLimit;
+import dev.tranche.nodeplugin.config.SharedResource;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/** Goes through a config's entries, each of which claims GPUs; a GPU has one claim at most. */
+final class SharingPlanner {
+  private final Config config;
+  private final List<GpuInfo> gpus;
+  private final Map<String, SharedResource> claims = new LinkedHashMap<>();
+  private final List<String> warnings = new ArrayList<>();
+  private final List<String> errors = new ArrayList<>();
+
+  SharingPlanner(Config config, List<GpuInfo> gpus) {
+    this.config = config;
+    this.gpus = gpus;
+  }
+
+  SharingPlan plan() {
+    config.sharing().resources().forEach(this::claim);
+    Map<String, GpuSharing> byUuid = new HashMap<>();
+    gpus.forEach(gpu -> byUuid.put(gpu.uuid(), sharing(gpu)));
+    checkResources(byUuid);
+    checkTotal(byUuid);
+    return errors.isEmpty()
+        ? new SharingPlan.Fits(byUuid, warnings)
+        : new SharingPlan.DoesNotFit(String.join("; ", errors));
+  }
+
+  private GpuSharing sharing(GpuInfo gpu) {
+    SharedResource claim = claims.get(gpu.uuid());
+    return claim == null ? GpuSharing.whole(unshared(gpu)) : GpuSharing.by(claim);
+  }
+
+  private String unshared(GpuInfo gpu) {
+    return config.resources().ofGpu(gpu.model());
+  }
+
+  private static Set<String> names(GpuInfo gpu) {
+    return Set.of(Integer.toString(gpu.index()), gpu.uuid());
+  }
+
+  private void claim(SharedResource entry) {
+    List<GpuInfo> all = gpus.stream().filter(gpu -> unshared(gpu).equals(entry.name())).toList();
+    for (int i = 0; i < all.size(); i++) {
+      if (entry.devices().selects(i, names(all.get(i)))) {
+        claim(entry, all.get(i));
+      }
+    }
+    if (!gpus.isEmpty()) {
+      missing(entry, all);
+    }
+  }
+
+  private void claim(SharedResource entry, GpuInfo gpu) {
+    checkClients(entry, gpu);
+    SharedResource other = claims.putIfAbsent(gpu.uuid(), entry);
+    if (other != null) {
+      errors.add(
+          "GPU %d (%s) is in %s and in %s; give each of them its own devices"
+              .formatted(gpu.index(), gpu.uuid(), other.at(), entry.at()));
+    }
+  }
+
+  private void checkClients(SharedResource entry, GpuInfo gpu) {
+    int most = MpsClientLimit.of(gpu);
+    if (entry.strategy() == SharingStrategy.MPS && entry.replicas() > most) {
+      errors.add(
+          "%s.replicas is %d, but GPU %d (%s, %s) takes %d MPS clients (48 since Volta, 16 before); lower replicas to %d"
+              .formatted(
+                  entry.at(), entry.replicas(), gpu.index(), gpu.model(), gpu.uuid(), most, most));
+    }
+  }
+
+  // A lost GPU must not take the others along, so what is missing is no error.
+  private void missing(SharedResource entry, List<GpuInfo> all) {
+    Set<String> names = new HashSet<>();
+    all.forEach(gpu -> names.addAll(names(gpu)));
+    String there = " there are " + all.size() + " GPUs that are " + entry.name();
+    switch (entry.devices()) {
+      case DeviceSelection.All ignored when all.isEmpty() ->
+          warnings.add(entry.at() + " shares nothing:" + there);
+      case DeviceSelection.All ignored -> {}
+      case DeviceSelection.Count(int count) when count > all.size() ->
+          warnings.add(entry.at() + ".devices is " + count + ", but" + there);
+      case DeviceSelection.Count ignored -> {}
+      case DeviceSelection.Listed(List<String> refs) ->
+          refs.stream()
+              .filter(ref -> !names.contains(ref))
+              .forEach(
+                  ref -> warnings.add(entry.at() + ".devices has " + ref + ", but" + list(all)));
+    }
+  }
+
+  private static String list(List<GpuInfo> gpus) {
+    return gpus.stream()
+        .map(gpu -> gpu.index() + " (" + gpu.uuid() + ")")
+        .collect(Collectors.joining(", ", " there are only: ", ""));
+  }
+
+  private void checkResources(Map<String, GpuSharing> byUuid) {
+    Map<String, Set<SharingStrategy>> strategies = new TreeMap<>();
+    Map<String, Set<Boolean>> strict = new TreeMap<>();
+    for (GpuSharing gpu : byUuid.values()) {
+      strategies.computeIfAbsent(gpu.resource(), r -> new HashSet<>()).add(gpu.strategy());
+      if (gpu.shared()) {
+        strict
+            .computeIfAbsent(gpu.resource(), r -> new HashSet<>())
+            .add(gpu.failRequestsGreaterThanOne());
+      }
+    }
+    strategies.forEach((resource, used) -> checkOne(resource, used, strict.get(resource)));
+  }
+
+  private void checkOne(String resource, Set<SharingStrategy> used, @Nullable Set<Boolean> strict) {
+    if (used.contains(SharingStrategy.MPS) && used.contains(SharingStrategy.TIME_SLICING)) {
+      errors.add(resource + " has replicas by MPS and by time-slicing; set rename on one of them");
+    } else if (strict != null && strict.size() > 1) {
+      errors.add(
+          "failRequestsGreaterThanOne is true and false for "
+              + resource
+              + "; set rename, or make them equal");
+    } else if (used.size() > 1) {
+      warnings.add(
+          resource
+              + " is replicas and whole GPUs; set rename or renameByDefault to tell them apart");
+    }
+  }
+
+  private void checkTotal(Map<String, GpuSharing> byUuid) {
+    long total = byUuid.values().stream().mapToLong(GpuSharing::replicas).sum();
+    if (total > ReplicaLimit.PER_NODE) {
+      errors.add(
+          "%d GPUs have %d replicas together, and a node can have %d; lower replicas to %d per GPU"
+              .formatted(
+                  gpus.size(), total, ReplicaLimit.PER_NODE, ReplicaLimit.PER_NODE / gpus.size()));
+    }
+  }
+}

@@ -1,0 +1,196 @@
+package dev.tranche.nodeplugin.gpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.groups.Tuple.tuple;
+
+import dev.tranche.api.node.Holding;
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.Replica.Stage;
+import dev.tranche.nodeplugin.health.Health;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class NodeReplicasTest {
+  private static final String GPU = "nvidia.com/gpu";
+  private static final String SHARED = "nvidia.com/gpu.shared";
+  private static final Config CONFIG =
+      Config.of(
+          Settings.read(List.of(), Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
+
+  private final HeldReplicas held = new HeldReplicas();
+  private long nowMs;
+
+  private static GpuSharing sharing(String resource, int replicas) {
+    return replicas == 1
+        ? GpuSharing.whole(resource)
+        : new GpuSharing(resource, replicas, SharingStrategy.TIME_SLICING, false);
+  }
+
+  private NodeReplicas make(GpuSharing... sharing) {
+    List<GpuStatus> gpus =
+        IntStream.range(0, sharing.length)
+            .mapToObj(i -> new GpuStatus(SharingPlanTest.gpu(i), Health.good(), null))
+            .toList();
+    return NodeReplicas.of(CONFIG, gpus, byUuid(sharing), held.all());
+  }
+
+  private static Map<String, GpuSharing> byUuid(GpuSharing... sharing) {
+    return sharing.length == 1
+        ? Map.of("GPU-0", sharing[0])
+        : Map.of("GPU-0", sharing[0], "GPU-1", sharing[1]);
+  }
+
+  private boolean hold(GpuSharing under, String... ids) {
+    return hold(under, holding(under.resource(), ids));
+  }
+
+  private boolean hold(GpuSharing under, Holding... holdings) {
+    held.update(List.of(holdings), byUuid(under), nowMs);
+    nowMs += HeldReplicas.FREE_AFTER_MS;
+    return held.update(List.of(holdings), byUuid(under), nowMs);
+  }
+
+  private static Holding holding(String resource, String... ids) {
+    return Holding.newBuilder().setResource(resource).addAllDeviceIds(List.of(ids)).build();
+  }
+
+  private static List<String> ids(NodeReplicas replicas, Stage stage) {
+    return replicas.byResource().stream()
+        .flatMap(r -> r.all().stream())
+        .filter(r -> r.stage() == stage)
+        .map(Replica::id)
+        .toList();
+  }
+
+  @Test
+  void eachResource_hasItsOwnGpus() {
+    NodeReplicas replicas = make(sharing(SHARED, 3), sharing(GPU, 1));
+    assertThat(replicas.resources()).containsExactly(GPU, SHARED);
+    Replicas whole = replicas.byResource().getFirst();
+    assertThat(whole.all()).extracting(Replica::id).containsExactly("GPU-1");
+    assertThat(whole.gpuOf("GPU-1")).isPresent();
+    assertThat(whole.gpuOf("GPU-0::0")).isEmpty();
+    assertThat(replicas.byResource().getLast().all())
+        .extracting(Replica::id)
+        .containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
+  }
+
+  @Test
+  void replicasCanDifferUnderOneName() {
+    Replicas all = make(sharing(GPU, 2), sharing(GPU, 3)).byResource().getFirst();
+    assertThat(all.all()).hasSize(5);
+    assertThat(all.gpuOf("GPU-1::2")).isPresent();
+    assertThat(all.gpuOf("GPU-0::2")).isEmpty();
+  }
+
+  @Test
+  void heldReplicasOfThisConfig_takeNothingFromTheOthers() {
+    hold(sharing(GPU, 3), "GPU-0::0", "GPU-0::2");
+    NodeReplicas replicas = make(sharing(GPU, 3));
+    assertThat(ids(replicas, Stage.OFFERED)).containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
+    assertThat(replicas.healthyCount()).isEqualTo(3);
+  }
+
+  @Test
+  void fewerReplicas_retireThoseInUseUntilTheyAreFree() {
+    GpuSharing four = sharing(GPU, 4);
+    hold(sharing(GPU, 10), "GPU-0::1", "GPU-0::5", "GPU-0::6", "GPU-0::7", "GPU-0::9");
+    NodeReplicas replicas = make(four);
+    assertThat(ids(replicas, Stage.RETIRED))
+        .containsExactly("GPU-0::5", "GPU-0::6", "GPU-0::7", "GPU-0::9");
+    // Half of the GPU is held, so two quarters are left beside the id in use.
+    assertThat(ids(replicas, Stage.OFFERED)).containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
+    assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0::3");
+    assertThat(replicas.healthyCount()).isEqualTo(3);
+    assertThat(replicas.byResource().getFirst().gpuOf("GPU-0::9")).isEmpty();
+
+    assertThat(hold(four, "GPU-0::9")).isTrue();
+    assertThat(ids(make(four), Stage.RETIRED)).containsExactly("GPU-0::9");
+    assertThat(ids(make(four), Stage.OFFERED)).hasSize(3);
+
+    assertThat(hold(four, new String[0])).isTrue();
+    assertThat(ids(make(four), Stage.RETIRED)).isEmpty();
+    assertThat(ids(make(four), Stage.OFFERED)).hasSize(4);
+  }
+
+  @Test
+  void moreReplicas_areOfferedOnlyWhereTheGpuHasRoom() {
+    GpuSharing ten = sharing(GPU, 10);
+    hold(sharing(GPU, 3), "GPU-0::0", "GPU-0::1", "GPU-0::2");
+    assertThat(ids(make(ten), Stage.OFFERED)).containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
+    hold(ten, "GPU-0::0", "GPU-0::1");
+    // A third is free: three tenths.
+    assertThat(ids(make(ten), Stage.OFFERED))
+        .containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2", "GPU-0::3", "GPU-0::4");
+    hold(ten, "GPU-0::0", "GPU-0::1", "GPU-0::3");
+    assertThat(ids(make(ten), Stage.OFFERED))
+        .containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2", "GPU-0::3", "GPU-0::4");
+  }
+
+  @Test
+  void wholeGpuInUse_isNotCutUntilItIsFree() {
+    hold(sharing(GPU, 1), "GPU-0");
+    NodeReplicas replicas = make(sharing(GPU, 2));
+    assertThat(ids(replicas, Stage.RETIRED)).containsExactly("GPU-0");
+    assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0::0", "GPU-0::1");
+    assertThat(replicas.healthyCount()).isZero();
+  }
+
+  @Test
+  void sharedGpuInUse_isNotGivenWhole() {
+    hold(sharing(GPU, 10), "GPU-0::4");
+    NodeReplicas replicas = make(sharing(GPU, 1));
+    assertThat(ids(replicas, Stage.RETIRED)).containsExactly("GPU-0::4");
+    assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0");
+  }
+
+  @Test
+  void renamedResource_staysUntilItIsFree() {
+    hold(sharing(GPU, 2), "GPU-0::0");
+    NodeReplicas replicas = make(sharing(SHARED, 2));
+    assertThat(replicas.resources()).containsExactly(GPU, SHARED);
+    assertThat(replicas.byResource().getFirst().all())
+        .extracting(Replica::id, Replica::stage)
+        .containsExactly(tuple("GPU-0::0", Stage.RETIRED));
+    // The kubelet counts by name: to it, GPU-0::0 of the new one is free.
+    assertThat(ids(replicas, Stage.OFFERED)).hasSize(1);
+    assertThat(ids(replicas, Stage.WITHHELD)).hasSize(1);
+    hold(sharing(SHARED, 2), holding(SHARED));
+    assertThat(make(sharing(SHARED, 2)).resources()).containsExactly(SHARED);
+  }
+
+  @Test
+  void heldReplica_isFreeOnlyWhenItHasBeenMissingForAWhile() {
+    hold(sharing(GPU, 10), "GPU-0::9");
+    Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
+    assertThat(held.update(List.of(), four, nowMs)).isFalse();
+    nowMs += HeldReplicas.FREE_AFTER_MS - 1;
+    assertThat(held.update(List.of(), four, nowMs)).isFalse();
+    assertThat(held.update(List.of(holding(GPU, "GPU-0::9")), four, nowMs)).isFalse();
+    assertThat(held.update(List.of(), four, nowMs)).isFalse();
+    assertThat(ids(make(sharing(GPU, 4)), Stage.RETIRED)).containsExactly("GPU-0::9");
+    nowMs += HeldReplicas.FREE_AFTER_MS;
+    assertThat(held.update(List.of(), four, nowMs)).isTrue();
+    assertThat(ids(make(sharing(GPU, 4)), Stage.RETIRED)).isEmpty();
+  }
+
+  @Test
+  void restored_countsAsWhatItWasGivenFor() {
+    held.restore(List.of(new HeldReplica(GPU, "GPU-0::0", 2)));
+    assertThat(hold(sharing(GPU, 4), "GPU-0::0")).isFalse();
+    assertThat(ids(make(sharing(GPU, 4)), Stage.OFFERED)).hasSize(3);
+  }
+
+  @Test
+  void foreignGpus_areNotOurs() {
+    hold(sharing(GPU, 2), "GPU-7::0");
+    assertThat(ids(make(sharing(GPU, 2)), Stage.RETIRED)).isEmpty();
+    assertThat(make(sharing(GPU, 2)).concerns("GPU-7")).isFalse();
+  }
+}
