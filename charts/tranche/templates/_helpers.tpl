@@ -62,7 +62,13 @@ default: |
   "TRANCHE_POD_RESOURCES_SOCKET" "/var/lib/kubelet/pod-resources/kubelet.sock"
   "TRANCHE_CONFIG_DIR" "/config"
   "TRANCHE_STATE_DIR" "/var/lib/tranche"
-  "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval -}}
+  "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval
+  "TRANCHE_HEALTH_QUIET_PERIOD" .Values.nodePlugin.healthQuietPeriod -}}
+{{- if .Values.nodePlugin.usagePerPod -}}
+{{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
+{{- $_ := set $env "TRANCHE_OVERUSE" .Values.nodePlugin.overuse -}}
+{{- $_ := set $env "TRANCHE_OVERUSE_TOLERANCE" .Values.nodePlugin.overuseTolerance -}}
+{{- end -}}
 {{- if .Values.extender.enabled -}}
 {{- $_ := set $env "TRANCHE_EXTENDER_ADDRESS" (printf "%s-extender-stream.%s.svc:9443" $name .Release.Namespace) -}}
 {{- $_ := set $env "TRANCHE_EXTENDER_CA_FILE" "/ca/ca.crt" -}}

@@ -28,10 +28,12 @@ import dev.tranche.nodeplugin.usage.Overuse;
 import dev.tranche.nodeplugin.usage.OveruseOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.function.ToIntFunction;
@@ -46,6 +48,8 @@ import org.slf4j.LoggerFactory;
 final class NodePlugin implements Kubelet.Listener, Exchange {
   private static final Logger LOG = LoggerFactory.getLogger(NodePlugin.class);
   private static final int EXPIRE_MS = 1_000;
+  private static final int LINGER_MS = 2_000;
+  private static final int LINGER_STEP_MS = 50;
 
   private final Vertx vertx;
   private final NodeMetrics metrics = new NodeMetrics();
@@ -61,6 +65,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final boolean standAlone;
   private final NodeNews news;
   private Consumer<String> labelled = name -> {};
+  private Consumer<String> unusable = reason -> {};
   private String advertised = "";
   private String asked = "";
   // The newest config cannot even be read, so that another one is in use.
@@ -283,6 +288,17 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   @Override
+  public void occupied(String sentence) {
+    events.node("ResourceOccupied", sentence, true);
+  }
+
+  @Override
+  public void folderRemoved(Path folder) {
+    unusable.accept(
+        "the kubelet's folder " + folder + " was removed; a restart mounts the new one");
+  }
+
+  @Override
   public void readBack(List<Holding> holdings, boolean assignmentsConfirmed) {
     boolean news = state.holdings(holdings);
     if (state.held(holdings, System.nanoTime() / 1_000_000)) {
@@ -312,6 +328,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Hears the value of the node's config label from every directive that tells it. */
   void onLabel(Consumer<String> listener) {
     labelled = listener;
+  }
+
+  /** Hears why only another process can go on. */
+  void onUnusable(Consumer<String> listener) {
+    unusable = listener;
   }
 
   @Override
@@ -368,6 +389,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
     if (!kubelet.registered()) {
       missing.add("the kubelet has not accepted the registration yet");
+      missing.addAll(kubelet.complaints());
     }
     if (streams.isPresent() && !streams.get().anyConnected()) {
       missing.add("no extender is connected");
@@ -379,6 +401,16 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   Future<Void> stop() {
     state.drain();
     Future<Void> said = streams.map(ReportStreams::drain).orElseGet(Future::succeededFuture);
-    return said.compose(v -> kubelet.stop());
+    return said.compose(v -> outstanding(0)).compose(v -> kubelet.stop());
+  }
+
+  // Pods that were bound just before: without our socket the kubelet would fail them for good.
+  private Future<Void> outstanding(int waitedMs) {
+    if (assignments.size() == 0 || waitedMs >= LINGER_MS) {
+      return Future.succeededFuture();
+    }
+    return vertx
+        .timer(LINGER_STEP_MS, TimeUnit.MILLISECONDS)
+        .compose(v -> outstanding(waitedMs + LINGER_STEP_MS));
   }
 }

@@ -129,6 +129,7 @@ final class NodeProcess implements NvmlThread.Listener {
 
   private void startParts(Outcome first) {
     plugin.onLabel(configs::label);
+    plugin.onUnusable(this::unusable);
     plugin.configured(first);
     plugin.start();
     configs.follow();
@@ -140,6 +141,11 @@ final class NodeProcess implements NvmlThread.Listener {
               LOG.error("metrics cannot be served on {}: {}", options.metrics(), e.toString());
               ended.complete(1);
             });
+  }
+
+  private void unusable(String reason) {
+    LOG.error("{}", reason);
+    ended.complete(1);
   }
 
   @Override

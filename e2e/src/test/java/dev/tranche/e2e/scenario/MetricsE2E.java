@@ -26,10 +26,12 @@ class MetricsE2E extends Scenario {
   }
 
   /**
-   * {@code UUID} and {@code modelName} are what dcgm-exporter calls them, so that people can join.
+   * {@code UUID}, {@code modelName} and {@code Hostname} are what dcgm-exporter calls them, so that
+   * people can join.
    */
   private static boolean isDcgmsLabel(String finding) {
-    return finding.matches("tranche_gpu_\\w+ label names should be written in 'snake_case'.*");
+    return finding.matches(
+        "tranche_(container_)?gpu_\\w+ label names should be written in 'snake_case'.*");
   }
 
   private static String lint(String metrics) throws IOException, InterruptedException {

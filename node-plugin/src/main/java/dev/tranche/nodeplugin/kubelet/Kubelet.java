@@ -34,10 +34,7 @@ public final class Kubelet {
   private @Nullable NodeReplicas published;
 
   /** Called on the event loop. */
-  public interface Listener {
-    /** The kubelet has accepted us, or left us. */
-    void registrationChanged();
-
+  public interface Listener extends Standing {
     /** What a List has shown; also when nothing is new. */
     void readBack(List<Holding> holdings, boolean assignmentsConfirmed);
   }
@@ -113,8 +110,7 @@ public final class Kubelet {
             controlDevices.get(),
             metrics,
             replicas);
-    return new KubeletLink(
-        vertx, options.kubeletSocket(), server, replicas, metrics, listener::registrationChanged);
+    return new KubeletLink(vertx, options.kubeletSocket(), server, replicas, metrics, listener);
   }
 
   private void read(PodList list) {
@@ -129,6 +125,11 @@ public final class Kubelet {
         || (now != null
             && devices.getDeviceIdsList().stream()
                 .anyMatch(id -> now.concerns(ReplicaId.uuidOf(id))));
+  }
+
+  /** What keeps the kubelet from us and somebody must mend; empty: nothing. */
+  public List<String> complaints() {
+    return links.values().stream().map(KubeletLink::complaint).filter(c -> !c.isEmpty()).toList();
   }
 
   /** The kubelet knows every resource of ours; there is at least one. */

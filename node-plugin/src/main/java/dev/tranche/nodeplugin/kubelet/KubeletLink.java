@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.kubelet.Occupant.OccupiedException;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -20,27 +21,28 @@ import org.slf4j.LoggerFactory;
 /**
  * One resource's standing with the kubelet: our socket in its folder, registered, its ListAndWatch
  * open. Whatever is missing is made good: a kubelet that started anew has another socket and has
- * deleted ours; a kubelet that mixed up two plugins has closed our stream and nothing else.
- * Confined to the event loop.
+ * deleted ours; a kubelet that mixed up two plugins has closed our stream and nothing else. Another
+ * plugin of the same resource is waited for, until it is gone. Confined to the event loop.
  */
 final class KubeletLink {
   private static final Logger LOG = LoggerFactory.getLogger(KubeletLink.class);
   private static final int CHECK_MS = 1_000;
   private static final int BACKOFF_MIN_MS = 250;
   private static final int BACKOFF_MAX_MS = 30_000;
+  private static final int OCCUPIED_MS = 5_000;
   // The kubelet opens ListAndWatch after Register has returned.
   private static final int STREAM_WAIT_MS = 10_000;
   private static final long MESSAGE_MAX_BYTES = 4 << 20;
 
   private final Vertx vertx;
   private final Path kubeletSocket;
-  private final Path socket;
+  private final SocketFile socket;
   private final String resource;
   private final DevicePluginServer server;
   private final DeviceStreams streams;
   private final Registration registration;
   private final NodeMetrics metrics;
-  private final Runnable changed;
+  private final Standing listener;
 
   private @Nullable HttpServer listening;
   private String kubelet = "";
@@ -48,6 +50,7 @@ final class KubeletLink {
   private long registeredAtMs;
   private long notBeforeMs;
   private int attempts;
+  private String complaint = "";
   private long checks;
   private boolean busy;
   private boolean stopped;
@@ -58,16 +61,18 @@ final class KubeletLink {
       DevicePluginServer server,
       Replicas replicas,
       NodeMetrics metrics,
-      Runnable changed) {
+      Standing listener) {
     this.vertx = vertx;
     this.kubeletSocket = kubeletSocket;
     this.resource = replicas.resource();
-    this.socket = kubeletSocket.resolveSibling(socketName(resource));
+    this.socket = new SocketFile(kubeletSocket.resolveSibling(socketName(resource)));
     this.server = server;
-    this.streams = new DeviceStreams(DeviceList.of(replicas), changed, this::streamClosed);
+    this.streams =
+        new DeviceStreams(
+            DeviceList.of(replicas), listener::registrationChanged, this::streamClosed);
     this.registration = new Registration(vertx, kubeletSocket);
     this.metrics = metrics;
-    this.changed = changed;
+    this.listener = listener;
   }
 
   /** NVIDIA's: nvidia-gpu.sock for nvidia.com/gpu. */
@@ -97,7 +102,7 @@ final class KubeletLink {
     if (!stopped) {
       LOG.info("the kubelet closed its stream for {}", resource);
       registered = false;
-      changed.run();
+      listener.registrationChanged();
       later();
     }
   }
@@ -106,8 +111,10 @@ final class KubeletLink {
    * What the folder shows.
    *
    * @param kubelet tells one kubelet's socket from the next one's; empty: none there
+   * @param socket likewise of what stands in our socket's place
+   * @param removed whether the folder itself is gone for good
    */
-  private record Seen(String kubelet, boolean ours) {}
+  private record Seen(String kubelet, String socket, boolean removed) {}
 
   private void check() {
     if (busy || stopped) {
@@ -115,7 +122,7 @@ final class KubeletLink {
     }
     busy = true;
     vertx
-        .executeBlocking(() -> new Seen(identity(kubeletSocket), Files.exists(socket)), false)
+        .executeBlocking(this::look, false)
         .compose(this::makeGood)
         .onComplete(
             done -> {
@@ -124,6 +131,11 @@ final class KubeletLink {
                 failed(done.cause());
               }
             });
+  }
+
+  private Seen look() {
+    Path folder = kubeletSocket.toAbsolutePath().resolveSibling("");
+    return new Seen(identity(kubeletSocket), socket.identity(), SocketFile.removed(folder));
   }
 
   // An inode's number is soon used again; its time of change is not.
@@ -137,18 +149,22 @@ final class KubeletLink {
   }
 
   private Future<Void> makeGood(Seen seen) {
+    if (seen.removed()) {
+      listener.folderRemoved(kubeletSocket.toAbsolutePath().resolveSibling(""));
+      return Future.succeededFuture();
+    }
     if (!seen.kubelet().isEmpty() && !seen.kubelet().equals(kubelet)) {
       kubelet = seen.kubelet();
       registered = false;
       attempts = 0;
       notBeforeMs = 0;
     }
-    boolean serving = listening != null && seen.ours();
+    boolean serving = listening != null && socket.ours(seen.socket());
     if (stopped || seen.kubelet().isEmpty() || (serving && standing()) || now() < notBeforeMs) {
       return Future.succeededFuture();
     }
-    return (serving ? Future.<Void>succeededFuture() : listen())
-        .compose(v -> registration.register(resource, socket.getFileName().toString()))
+    return (serving ? Future.<Void>succeededFuture() : vacant(seen).compose(v -> listen()))
+        .compose(v -> registration.register(resource, socket.path().getFileName().toString()))
         .onSuccess(v -> succeeded());
   }
 
@@ -160,19 +176,39 @@ final class KubeletLink {
     return registered && (streams.anyOpen() || !settled);
   }
 
+  private Future<Void> vacant(Seen seen) {
+    if (seen.socket().isEmpty()) {
+      return Future.succeededFuture();
+    }
+    return Occupant.answers(vertx, socket.path())
+        .compose(
+            alive ->
+                alive
+                    ? Future.failedFuture(new OccupiedException(resource, socket.path()))
+                    : Future.succeededFuture());
+  }
+
   private Future<Void> listen() {
     HttpServer old = listening;
     Future<Void> closed = old == null ? Future.succeededFuture() : old.close();
     return closed
         .otherwiseEmpty()
-        .compose(v -> vertx.executeBlocking(() -> Files.deleteIfExists(socket), false))
-        .compose(v -> vertx.createHttpServer().requestHandler(grpc()).listen(address()))
+        .compose(v -> vertx.executeBlocking(socket::clearDraft, false))
+        .compose(
+            v -> vertx.createHttpServer().requestHandler(grpc()).listen(address(socket.draft())))
         .onSuccess(now -> listening = now)
-        .mapEmpty();
+        .compose(
+            v ->
+                vertx.executeBlocking(
+                    () -> {
+                      socket.publish();
+                      return null;
+                    },
+                    false));
   }
 
-  private SocketAddress address() {
-    return SocketAddress.domainSocketAddress(socket.toString());
+  private static SocketAddress address(Path at) {
+    return SocketAddress.domainSocketAddress(at.toString());
   }
 
   private GrpcServer grpc() {
@@ -186,14 +222,34 @@ final class KubeletLink {
     count("registered");
     registered = true;
     registeredAtMs = now();
-    changed.run();
+    complaint = "";
+    listener.registrationChanged();
   }
 
   private void failed(Throwable cause) {
+    registered = false;
+    if (cause instanceof OccupiedException) {
+      occupied(String.valueOf(cause.getMessage()));
+      return;
+    }
     LOG.warn("{} is not registered with the kubelet: {}", resource, cause.toString());
     count("failed");
-    registered = false;
     later();
+  }
+
+  private void occupied(String sentence) {
+    count("occupied");
+    notBeforeMs = now() + OCCUPIED_MS;
+    if (!sentence.equals(complaint)) {
+      complaint = sentence;
+      listener.occupied(sentence);
+      listener.registrationChanged();
+    }
+  }
+
+  /** Why the kubelet does not know us, as far as somebody must do something about it. */
+  String complaint() {
+    return complaint;
   }
 
   private void count(String outcome) {
@@ -221,7 +277,13 @@ final class KubeletLink {
     Future<Void> closed = listening == null ? Future.succeededFuture() : listening.close();
     return closed
         .otherwiseEmpty()
-        .compose(v -> vertx.executeBlocking(() -> Files.deleteIfExists(socket), false))
-        .mapEmpty();
+        .compose(
+            v ->
+                vertx.executeBlocking(
+                    () -> {
+                      socket.delete();
+                      return null;
+                    },
+                    false));
   }
 }

@@ -1,0 +1,249 @@
+package dev.tranche.nodeplugin;
+
+import static dev.tranche.nodeplugin.Eventually.eventually;
+import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.kubelet.DevicePluginGrpcService;
+import dev.tranche.api.kubelet.DevicePluginOptions;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.NodeDirective;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.server.GrpcServer;
+import java.io.IOException;
+import java.net.StandardProtocolFamily;
+import java.net.UnixDomainSocketAddress;
+import java.nio.channels.ServerSocketChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What goes wrong on a node, and how it ends. */
+class NodeHealthIT {
+  @TempDir Path folder;
+  private final Vertx elsewhere = Vertx.vertx();
+  private PluginRig rig;
+  private FakeNvml nvml;
+  private FakeKubelet kubelet;
+  private FakeExtender first;
+
+  @BeforeEach
+  void start() throws Exception {
+    rig = new PluginRig(folder);
+    rig.start();
+    nvml = rig.nvml;
+    kubelet = rig.kubelet;
+    first = rig.first;
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    rig.stop();
+    FakeKubelet.await(elsewhere.close());
+  }
+
+  @Test
+  void kubeletFolder_thatIsRemovedAndMadeAgain_isServedAgain() throws Exception {
+    rig.advertised();
+    kubelet.stop();
+    Path dp = kubelet.kubeletSocket().getParent();
+    try (Stream<Path> files = Files.list(dp)) {
+      for (Path file : files.toList()) {
+        Files.delete(file);
+      }
+    }
+    Files.delete(dp);
+    eventually("it is seen that the kubelet is gone", () -> !first.last().getRegistered());
+    Files.createDirectory(dp);
+    kubelet.start();
+    rig.advertised();
+    assertThat(kubelet.admit("after", Map.of("main", 1))).hasSize(1);
+  }
+
+  @Test
+  void anotherPluginOfTheResource_isWaitedFor_andTakenOverFrom() throws Exception {
+    rig.advertised();
+    rig.connected();
+    rig.stopPlugin();
+    Path socket = folder.resolve("dp/nvidia-gpu.sock");
+    HttpServer other = otherPlugin(socket);
+    int before = kubelet.registrations();
+    rig.startPlugin();
+    eventually(
+        "it is told",
+        () ->
+            first.last().getEventsList().stream()
+                .anyMatch(e -> e.getReason().equals("ResourceOccupied")));
+    assertThat(socket).exists();
+    assertThat(kubelet.registrations()).isEqualTo(before);
+    assertThat(first.last().getEvents(0).getMessage())
+        .contains(socket.toString(), "nvidia-device-plugin-daemonset", "kubectl");
+    assertThat(rig.plugin.readiness().ready()).isFalse();
+    FakeKubelet.await(other.close());
+    rig.advertised();
+    assertThat(kubelet.registrations()).isEqualTo(before + 1);
+  }
+
+  @Test
+  void anotherPluginThatTakesOurPlace_isLeftThere() throws Exception {
+    rig.advertised();
+    Path socket = folder.resolve("dp/nvidia-gpu.sock");
+    Files.delete(socket);
+    HttpServer other = otherPlugin(socket);
+    eventually(
+        "it is told",
+        () ->
+            first.last().getEventsList().stream()
+                .anyMatch(e -> e.getReason().equals("ResourceOccupied")));
+    assertThat(first.last().getRegistered()).isFalse();
+    FakeKubelet.await(other.close());
+    rig.advertised();
+  }
+
+  private HttpServer otherPlugin(Path socket) throws Exception {
+    GrpcServer grpc = GrpcServer.server(elsewhere);
+    grpc.callHandler(
+        DevicePluginGrpcService.GetDevicePluginOptions,
+        request ->
+            request.handler(e -> request.response().end(DevicePluginOptions.getDefaultInstance())));
+    return FakeKubelet.await(
+        elsewhere
+            .createHttpServer()
+            .requestHandler(grpc)
+            .listen(SocketAddress.domainSocketAddress(socket.toString())));
+  }
+
+  @Test
+  void leftoverSocket_isReplaced() throws Exception {
+    rig.stopPlugin();
+    Path socket = folder.resolve("dp/nvidia-gpu.sock");
+    try (var dead = ServerSocketChannel.open(StandardProtocolFamily.UNIX)) {
+      dead.bind(UnixDomainSocketAddress.of(socket));
+    }
+    assertThat(socket).exists();
+    rig.startPlugin();
+    rig.advertised();
+  }
+
+  @Test
+  void stop_saysSoFirst_andServesThePodsThatWereBoundBefore() throws Exception {
+    rig.advertised();
+    rig.connected();
+    int number =
+        first.direct(
+            NodeDirective.newBuilder().addAssign(PluginRig.assign("late", "main", "GPU-1", 3)));
+    eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
+    var left = new CompletableFuture<Void>();
+    rig.loop.runOnContext(v -> rig.plugin.stop().onComplete(done -> left.complete(null)));
+    eventually(
+        "both hear of it", () -> first.last().getDraining() && rig.second.last().getDraining());
+    assertThat(left).isNotDone();
+    kubelet.admit("late", Map.of("main", 3));
+    assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));
+    left.get(10, TimeUnit.SECONDS);
+    assertThat(folder.resolve("dp/nvidia-gpu.sock")).doesNotExist();
+  }
+
+  @Test
+  void fault_isAnEvent_andEndsByItself_unlessAResetIsNeeded() throws Exception {
+    rig.advertised();
+    rig.connected();
+    nvml.state(
+        gpu(0, "sm=10"), gpu(1, "sm=20"), "xid gpu=0 code=94 seq=1", "xid gpu=1 code=48 seq=2");
+    eventually("both are told", () -> reasons().contains("GpuHealthy"));
+    assertThat(reasons()).contains("GpuUnhealthy", "GpuHealthy");
+    eventually("one is back", () -> kubelet.healthy() == 10);
+    assertThat(first.last().getGpus(1).getHealthReason()).contains("XID 48");
+    assertThat(rig.plugin.metrics().scrape())
+        .contains("tranche_node_gpu_health_changes_total{to=\"faulty\"} 2.0");
+    nvml.state(gpu(0, ""), gpu(1, "lost=1"));
+    eventually("it is lost", () -> reasons().contains("GpuLost"));
+    nvml.state(gpu(0, ""), gpu(1, ""));
+    rig.advertised();
+    assertThat(reasons()).contains("GpuReturned");
+  }
+
+  private List<String> reasons() {
+    return first.last().getEventsList().stream().map(e -> e.getReason()).toList();
+  }
+
+  @Test
+  void driver_thatIsReloadedWithFewerGpus_keepsTheOthersReplicas() throws Exception {
+    rig.advertised();
+    rig.connected();
+    nvml.state("gpu index=0 uuid=GPU-1 model=\"Tesla T4\" memory_mib=15360 reserved_mib=450 sm=77");
+    eventually("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
+    eventually(
+        "the other one is read at its new index",
+        () ->
+            first.last().getGpusList().stream()
+                .anyMatch(
+                    g ->
+                        g.getUuid().equals("GPU-1")
+                            && g.getLoad().getSmUtilizationPercent() == 77
+                            && g.getHealth() == Health.HEALTH_HEALTHY));
+    nvml.state(gpu(0, "sm=10"), gpu(1, "sm=20"));
+    rig.advertised();
+  }
+
+  @Test
+  void overuse_isToldToThePodAndItsNeighbours_andCordonsTheGpu() throws Exception {
+    rig.advertised();
+    rig.connected();
+    kubelet.admit("greedy", Map.of("main", 2));
+    kubelet.admit("meek", Map.of("main", 2));
+    eventually("both are read back", () -> first.last().getHoldingsCount() == 2);
+    String uuid = kubelet.held("greedy", "main").getFirst().split("::")[0];
+    pod("greedy", 71, "0a1b2c3d-1111-2222-3333-444455556666");
+    nvml.state(
+        gpu(0, "used_mib=9000 sm=50"), gpu(1, ""), "process gpu=0 pid=71 used_mib=8000 sm=40");
+    eventually("the GPU is cordoned", () -> !cordon(uuid).isEmpty());
+    assertThat(cordon(uuid)).contains("default/greedy");
+    eventually("its neighbour is told", () -> reasons().contains("GpuNeighbourOveruse"));
+    assertThat(reasons()).contains("GpuOveruse");
+    var use = gpuOf(uuid).getPodUses(0);
+    assertThat(use.getPod()).isEqualTo("greedy");
+    assertThat(use.getMemoryUsedBytes()).isEqualTo(8000L << 20);
+    assertThat(rig.plugin.metrics().scrape())
+        .contains(
+            "tranche_container_gpu_memory_used_bytes{Hostname=\"node-1\",UUID=\"GPU-0\",container=\"main\",gpu=\"0\",modelName=\"Tesla T4\",namespace=\"default\",pod=\"greedy\"}")
+        .contains("tranche_node_overuse_total 1.0");
+    nvml.state(
+        gpu(0, "used_mib=9000 sm=50"), gpu(1, ""), "process gpu=0 pid=71 used_mib=800 sm=40");
+    eventually("it is not any more", () -> cordon(uuid).isEmpty());
+    eventually("that is told", () -> reasons().contains("GpuOveruseEnded"));
+  }
+
+  private Gpu gpuOf(String uuid) {
+    return first.last().getGpusList().stream()
+        .filter(g -> g.getUuid().equals(uuid))
+        .findFirst()
+        .orElse(Gpu.getDefaultInstance());
+  }
+
+  private String cordon(String uuid) {
+    return gpuOf(uuid).getCordonReason();
+  }
+
+  /** What the kubelet and the kernel would show of a pod with one process. */
+  private void pod(String name, int pid, String uid) throws IOException {
+    String id = "ab12".repeat(16);
+    Files.createDirectories(folder.resolve("log/pods/default_" + name + "_" + uid));
+    Files.createDirectories(folder.resolve("log/containers"));
+    Files.writeString(
+        folder.resolve("log/containers/" + name + "_default_main-" + id + ".log"), "");
+    Path process = Files.createDirectories(folder.resolve("proc/" + pid));
+    Files.writeString(process.resolve("cgroup"), "0::/kubepods/pod" + uid + "/" + id + "\n");
+  }
+}

@@ -1,0 +1,207 @@
+package dev.tranche.nodeplugin;
+
+import static dev.tranche.nodeplugin.Eventually.eventually;
+import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.nodeplugin.config.ConfigSource;
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.GpuWatch;
+import dev.tranche.nodeplugin.gpu.NvmlThread;
+import dev.tranche.nodeplugin.health.HealthOptions;
+import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.nvml.JnaNvml;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
+import dev.tranche.nodeplugin.usage.UsageReader;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+
+/**
+ * The whole plugin between a fake kubelet, the simulated NVML and two extender replicas. Fields
+ * without a value are set by start.
+ */
+@SuppressWarnings("NullAway.Init")
+final class PluginRig {
+  private static final String SERVICE = "tranche-extender-stream.tranche.svc";
+
+  final Path folder;
+  FakeNvml nvml;
+  FakeKubelet kubelet;
+  FakeExtender first;
+  FakeExtender second;
+  NodePlugin plugin;
+  Context loop;
+  private Vertx vertx;
+  private NvmlThread thread;
+  private Settings settings;
+  private Options options;
+
+  PluginRig(Path folder) {
+    this.folder = folder;
+  }
+
+  void start() throws Exception {
+    nvml = FakeNvml.compiled();
+    nvml.state(gpu(0, "sm=10"), gpu(1, "sm=20"));
+    kubelet = new FakeKubelet(Files.createDirectory(folder.resolve("dp")));
+    kubelet.start();
+    TestCertificate certificate = TestCertificate.forName(SERVICE, folder);
+    first = new FakeExtender("127.0.0.1", certificate);
+    int port = first.start(0);
+    second = new FakeExtender("127.0.0.2", certificate);
+    second.start(port);
+    Files.writeString(folder.resolve("token"), "the-token\n");
+    Files.createDirectory(folder.resolve("config"));
+    config("ten", 10);
+    config("twenty", 20);
+    read(port, certificate.caFile());
+    startPlugin();
+  }
+
+  private void config(String name, int replicas) throws IOException {
+    Files.writeString(
+        folder.resolve("config").resolve(name),
+        """
+        version: v1
+        sharing:
+          timeSlicing:
+            resources:
+              - name: nvidia.com/gpu
+                replicas: %d
+        """
+            .formatted(replicas));
+  }
+
+  private void read(int port, Path caFile) {
+    Findings findings = new Findings();
+    settings =
+        Settings.read(
+            List.of(
+                "--kubelet-socket=" + kubelet.kubeletSocket(),
+                "--pod-resources-socket=" + kubelet.podResourcesSocket(),
+                "--state-dir=" + folder.resolve("state"),
+                "--config-dir=" + folder.resolve("config"),
+                "--default-config=ten",
+                "--sample-interval=100ms",
+                "--node-name=node-1",
+                "--extender-address=" + SERVICE + ":" + port,
+                "--extender-ca-file=" + caFile,
+                "--extender-token-file=" + folder.resolve("token")),
+            Map.of(),
+            findings);
+    options = Options.of(settings, findings);
+    assertThat(findings.errors()).isEmpty();
+  }
+
+  void startPlugin() {
+    vertx = Vertx.vertx();
+    loop = vertx.getOrCreateContext();
+    plugin =
+        new NodePlugin(
+            vertx, options, new OveruseOptions(0.05, 2, true), List::of, host -> addresses());
+    plugin.load();
+    ConfigKeeper configs =
+        new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);
+    Outcome config = configs.load();
+    loop.runOnContext(
+        v -> {
+          plugin.onLabel(configs::label);
+          plugin.configured(config);
+          plugin.start();
+          configs.follow();
+        });
+    thread =
+        new NvmlThread(
+            () -> JnaNvml.open(nvml.root()),
+            new GpuWatch(
+                new HealthOptions(XidPolicy.parse("", ""), 300, 200),
+                new UsageReader(folder.resolve("proc"), folder.resolve("log"), clock()),
+                clock()),
+            options.sampleIntervalMs(),
+            new Samples());
+    thread.start();
+  }
+
+  private static LongSupplier clock() {
+    return System::currentTimeMillis;
+  }
+
+  private static List<InetAddress> addresses() {
+    return List.of(InetAddress.ofLiteral("127.0.0.1"), InetAddress.ofLiteral("127.0.0.2"));
+  }
+
+  private final class Samples implements NvmlThread.Listener {
+    @Override
+    public boolean unavailable(NvmlException reason) {
+      throw reason;
+    }
+
+    @Override
+    public void started(String driverVersion) {}
+
+    @Override
+    public void sampled(List<GpuStatus> gpus) {
+      loop.runOnContext(v -> plugin.sampled(gpus));
+    }
+  }
+
+  void stopPlugin() throws Exception {
+    var left = new CompletableFuture<Void>();
+    loop.runOnContext(v -> plugin.stop().onComplete(done -> left.complete(null)));
+    left.get(10, TimeUnit.SECONDS);
+    thread.close();
+    FakeKubelet.await(vertx.close());
+  }
+
+  void stop() throws Exception {
+    stopPlugin();
+    kubelet.close();
+    first.close();
+    second.close();
+  }
+
+  void advertised() {
+    eventually("20 replicas are advertised", () -> kubelet.healthy() == 20);
+  }
+
+  void connected() {
+    eventually(
+        "both extenders have a report with GPUs of a registered node",
+        () -> ready(first) && ready(second));
+  }
+
+  private static boolean ready(FakeExtender extender) {
+    return extender.last().getGpusCount() == 2 && extender.last().getRegistered();
+  }
+
+  static Assignment assign(String pod, String container, String uuid, int replicas) {
+    return Assignment.newBuilder()
+        .setPodUid("uid-" + pod)
+        .setNamespace("default")
+        .setPod(pod)
+        .setResource("nvidia.com/gpu")
+        .setExpiresInMs(60_000)
+        .addContainers(
+            ContainerAssignment.newBuilder()
+                .setContainer(container)
+                .addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas)))
+        .build();
+  }
+}
