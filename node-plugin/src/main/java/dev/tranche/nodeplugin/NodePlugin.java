@@ -62,6 +62,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final NodeNews news;
   private Consumer<String> labelled = name -> {};
   private String advertised = "";
+  private String asked = "";
+  // The newest config cannot even be read, so that another one is in use.
+  private boolean broken;
 
   NodePlugin(
       Vertx vertx,
@@ -161,7 +164,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** NVML was read. */
   void sampled(List<GpuStatus> gpus) {
     boolean cordons = news.sampled(state, gpus);
-    state.gpus(gpus).ifPresent(plan -> planned(state.configStatus().getName(), plan));
+    state.gpus(gpus).ifPresent(this::planned);
     metrics.gpus(gpus);
     publish();
     if (reports.worthTelling(gpus) || cordons) {
@@ -182,7 +185,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Another config, or a reason why there is none. */
   void configured(Outcome outcome) {
     switch (outcome) {
-      case Outcome.Refused refused -> refused(refused.name(), refused.reason());
+      case Outcome.Refused refused -> {
+        broken = true;
+        refused(refused.name(), refused.reason());
+      }
       case Outcome.Usable usable -> use(usable);
     }
     tell();
@@ -191,23 +197,30 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private void use(Outcome.Usable usable) {
     usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
     LOG.info("config {}: {}", usable.name(), usable.config());
-    Optional<SharingPlan> plan = state.config(usable.config());
-    if (plan.isEmpty()) {
-      state.configStatus(ConfigStatus.newBuilder().setName(usable.name()).build());
-    }
-    plan.ifPresent(p -> planned(usable.name(), p));
+    asked = usable.name();
+    broken = false;
+    state
+        .config(usable.config())
+        .ifPresentOrElse(this::planned, () -> state.configStatus(inUse(asked)));
     publish();
   }
 
-  private void planned(String name, SharingPlan plan) {
+  private static ConfigStatus inUse(String name) {
+    return ConfigStatus.newBuilder().setName(name).build();
+  }
+
+  /** What the config that was last asked for, and can be read, makes of these GPUs. */
+  private void planned(SharingPlan plan) {
     switch (plan) {
-      case SharingPlan.DoesNotFit misfit -> refused(name, misfit.reason());
+      case SharingPlan.DoesNotFit misfit -> refused(asked, misfit.reason());
       case SharingPlan.Fits fits -> {
-        fits.warnings().forEach(w -> LOG.warn("config {}: {}", name, w));
-        LOG.info("config {} makes of the GPUs: {}", name, fits.summary());
-        state.configStatus(ConfigStatus.newBuilder().setName(name).build());
+        fits.warnings().forEach(w -> LOG.warn("config {}: {}", asked, w));
+        LOG.info("config {} makes of the GPUs: {}", asked, fits.summary());
+        if (!broken) {
+          state.configStatus(inUse(asked));
+        }
         if (!fits.summary().equals(advertised) && !advertised.isEmpty()) {
-          events.node("ConfigUsed", called(name) + " is in use: " + fits.summary(), false);
+          events.node("ConfigUsed", called(asked) + " is in use: " + fits.summary(), false);
         }
         advertised = fits.summary();
       }

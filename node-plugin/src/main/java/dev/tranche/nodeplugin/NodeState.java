@@ -22,6 +22,8 @@ import org.jspecify.annotations.Nullable;
 /** What the node knows of itself. Confined to the event loop. */
 final class NodeState {
   private final HeldReplicas held = new HeldReplicas();
+  // The last one asked for; it may not fit the GPUs of now and fit those of later.
+  private @Nullable Config wanted;
   private @Nullable Config config;
   private SharingPlan.@Nullable Fits plan;
   private ConfigStatus configStatus = ConfigStatus.getDefaultInstance();
@@ -37,6 +39,7 @@ final class NodeState {
 
   /** Uses a config from now on, unless it does not fit these GPUs; then the one before stays. */
   Optional<SharingPlan> config(Config now) {
+    wanted = now;
     if (gpus == null) {
       config = now;
       return Optional.empty();
@@ -51,6 +54,9 @@ final class NodeState {
       plan = fits;
     } else if (plan == null) {
       config = null;
+    } else if (config != null
+        && SharingPlan.of(config, infos(of)) instanceof SharingPlan.Fits old) {
+      plan = old;
     }
     return planned;
   }
@@ -67,11 +73,11 @@ final class NodeState {
     return configStatus;
   }
 
-  /** The plan, if these are other GPUs than before. */
+  /** The plan of the config last asked for, if these are other GPUs than before. */
   Optional<SharingPlan> gpus(List<GpuStatus> now) {
     boolean same = gpus != null && infos(gpus).equals(infos(now));
     gpus = now;
-    return same || config == null ? Optional.empty() : Optional.of(plan(config, now));
+    return same || wanted == null ? Optional.empty() : Optional.of(plan(wanted, now));
   }
 
   List<GpuStatus> gpus() {

@@ -464,7 +464,8 @@ class NodePluginIT {
     kubelet.delete("new");
     eventually("its resource has gone", () -> kubelet.devices("nvidia.com/gpu.shared").isEmpty());
     advertised();
-    assertThat(folder.resolve("dp/nvidia-gpu.shared.sock")).doesNotExist();
+    eventually(
+        "so has its socket", () -> !Files.exists(folder.resolve("dp/nvidia-gpu.shared.sock")));
   }
 
   private List<String> ids(String resource) {

@@ -51,6 +51,30 @@ class RenderingTest {
         .contains("--default-replicas-per-gpu=4");
   }
 
+  @Test
+  void managedResources_areThoseOfEveryEntry_andOfTheGpusThatItLeavesOut() {
+    String config =
+        """
+        resources:
+          gpus:
+          - pattern: A100
+            name: a100
+        sharing:
+          timeSlicing:
+            resources:
+            - name: gpu
+              rename: gpu.tenth
+              devices: 1
+              replicas: 10
+            - name: a100
+              rename: a100.half
+              replicas: 2
+        """;
+    assertThat(render(Map.of("config.map.any", config)))
+        .contains(
+            "--resource=nvidia.com/gpu,nvidia.com/a100,nvidia.com/gpu.tenth,nvidia.com/a100.half");
+  }
+
   private static final String MPS =
       "version: v1\nsharing:\n  mps:\n    renameByDefault: true\n    resources:\n    - name:"
           + " nvidia.com/gpu\n      replicas: 10\n";
