@@ -88,6 +88,17 @@ static void show(const char *name, const char *otherwise)
         fclose(file);
 }
 
+/* One that does not hear of "quit", as a server with a stuck client. */
+static void serve(void)
+{
+    char number[32];
+    pid_t pid = fork();
+    if (pid > 0) {
+        snprintf(number, sizeof number, "%d", (int)pid);
+        keep("server.pid", number);
+    }
+}
+
 static int start(void)
 {
     char number[32];
@@ -112,6 +123,7 @@ static int start(void)
     if (freopen("/dev/null", "r", stdin) == NULL || freopen("/dev/null", "w", stdout) == NULL ||
         freopen("/dev/null", "w", stderr) == NULL)
         _exit(1);
+    serve();
     for (;;)
         pause();
 }

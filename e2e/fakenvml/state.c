@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 static const char PATH_VARIABLE[] = "TRANCHE_FAKENVML_STATE";
+static const char MODES_VARIABLE[] = "TRANCHE_FAKENVML_COMPUTE_MODES";
 static const char FILE_NAME[] = "gpus.state";
 
 static struct stat seen;
@@ -254,7 +255,10 @@ int state_refresh(struct state *state)
 static FILE *compute_mode_file(int index, const char *how)
 {
     char path[4096], file[4200];
-    if (state_path(path, sizeof path) != 0)
+    const char *folder = getenv(MODES_VARIABLE);
+    if (folder != NULL && folder[0] != '\0')
+        snprintf(path, sizeof path, "%s/%s", folder, FILE_NAME);
+    else if (state_path(path, sizeof path) != 0)
         return NULL;
     snprintf(file, sizeof file, "%s.compute_mode.%d", path, index);
     return fopen(file, how);

@@ -47,8 +47,13 @@ final class MpsKeeper {
             });
   }
 
-  /** How the node stands with what it wants now, by the last look. */
+  /** How the node stands with what it wants now, by the last look; looks anew if that is new. */
   MpsStanding standing(MpsPlan wanted) {
-    return watch.update(wanted, last);
+    boolean news = watch.standing() instanceof MpsStanding.NotNeeded && wanted.needed();
+    MpsStanding now = watch.update(wanted, last);
+    if (news) {
+      check();
+    }
+    return now;
   }
 }

@@ -74,10 +74,7 @@ final class Reports {
             .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
             .setHealthReason(status.health().reason())
             .setSharingStrategy(strategy(sharing))
-            .setMaxClients(
-                sharing.strategy() == dev.tranche.nodeplugin.config.SharingStrategy.MPS
-                    ? MpsClientLimit.of(status.info())
-                    : 0)
+            .setMaxClients(MpsClientLimit.of(sharing, status.info()))
             .setCordonReason(overuse.cordonReason(status.info().uuid()))
             .setNumaNode(status.info().numaNode());
     status.uses().forEach(use -> gpu.addPodUses(use(use)));

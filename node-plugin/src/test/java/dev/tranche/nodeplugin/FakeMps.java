@@ -57,7 +57,16 @@ final class FakeMps {
 
   /** Its process; 0 while none runs. */
   long pid() {
-    List<String> pid = lines(root.resolve("nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid"));
+    return pid("nvidia-cuda-mps-control.pid");
+  }
+
+  /** The process of its server; 0 while none was started. */
+  long serverPid() {
+    return pid("server.pid");
+  }
+
+  private long pid(String file) {
+    List<String> pid = lines(root.resolve("nvidia.com/gpu/pipe").resolve(file));
     return pid.isEmpty() ? 0 : Long.parseLong(pid.getFirst());
   }
 
@@ -69,6 +78,7 @@ final class FakeMps {
 
   void kill() {
     ProcessHandle.of(pid()).ifPresent(ProcessHandle::destroyForcibly);
+    ProcessHandle.of(serverPid()).ifPresent(ProcessHandle::destroyForcibly);
   }
 
   private static List<String> lines(Path file) {

@@ -152,10 +152,12 @@ class MpsIT {
     eventually("ready", () -> get("daemon.log", "/readyz").equals("200 ok\n"));
     long pid = mps.pid();
     assertThat(FakeMps.running(pid)).isTrue();
+    assertThat(FakeMps.running(mps.serverPid())).isTrue();
     process.destroy();
     assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
     assertThat(mps.told()).endsWith("quit");
     assertThat(FakeMps.running(pid)).isFalse();
+    assertThat(FakeMps.running(mps.serverPid())).isFalse();
     assertThat(nvml.computeMode(0)).isEqualTo(PROHIBITED);
     assertThat(mps.ready()).isFalse();
     assertThat(mps.root().resolve(".status")).doesNotExist();

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 
 /** How many clients an MPS server takes, by the GPU's architecture. */
@@ -9,6 +10,11 @@ public final class MpsClientLimit {
   private static final int BEFORE_VOLTA = 16;
 
   private MpsClientLimit() {}
+
+  /** 0 where it is not shared by MPS: no limit. */
+  public static int of(GpuSharing how, GpuInfo gpu) {
+    return how.strategy() == SharingStrategy.MPS ? of(gpu) : 0;
+  }
 
   /** Of an architecture that is not known: the smaller one. */
   public static int of(GpuInfo gpu) {

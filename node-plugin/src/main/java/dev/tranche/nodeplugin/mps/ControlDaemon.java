@@ -6,8 +6,10 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -16,7 +18,8 @@ final class ControlDaemon {
   static final String PROBE = "get_default_active_thread_percentage";
 
   private static final Logger LOG = LoggerFactory.getLogger(ControlDaemon.class);
-  private static final String PROGRAM_NAME = "nvidia-cuda-mps-control";
+  // The daemon's own, and its servers'.
+  private static final String PROGRAM_NAMES = "nvidia-cuda-mps-";
   private static final long LOG_BYTES_MAX = 16 << 20;
   private static final int KILL_WAIT_MS = 2_000;
   private static final int KILL_STEP_MS = 20;
@@ -104,15 +107,19 @@ final class ControlDaemon {
     if (running.isEmpty()) {
       return;
     }
+    // A server that outlived its daemon would keep the GPU from the next one.
+    List<ProcessHandle> all = Stream.concat(running.stream(), running.get().descendants()).toList();
     try {
       control.command("quit");
     } catch (MpsException e) {
       LOG.warn("{}: {}", set.resource(), e.getMessage());
     }
-    if (!ended(running.get())) {
-      LOG.warn("the daemon of {} does not quit, so it is killed", set.resource());
-      running.get().destroyForcibly();
-      ended(running.get());
+    for (ProcessHandle process : all) {
+      if (!ended(process)) {
+        LOG.warn("process {} of {} does not quit, so it is killed", process.pid(), set.resource());
+        process.destroyForcibly();
+        ended(process);
+      }
     }
     Files.deleteIfExists(pidFile());
   }
@@ -122,7 +129,7 @@ final class ControlDaemon {
   // child, and who its parent is now depends on the container.
   private static boolean ended(ProcessHandle process) throws InterruptedException {
     for (int waitedMs = 0; waitedMs < KILL_WAIT_MS; waitedMs += KILL_STEP_MS) {
-      if (!commandLine(process).contains(PROGRAM_NAME)) {
+      if (!commandLine(process).contains(PROGRAM_NAMES)) {
         return true;
       }
       Thread.sleep(KILL_STEP_MS);
@@ -135,7 +142,7 @@ final class ControlDaemon {
     try {
       return Files.exists(pidFile())
           ? ProcessHandle.of(Long.parseLong(Files.readString(pidFile()).strip()))
-              .filter(p -> commandLine(p).contains(PROGRAM_NAME))
+              .filter(p -> commandLine(p).contains(PROGRAM_NAMES))
           : Optional.empty();
     } catch (IOException | NumberFormatException e) {
       return Optional.empty();

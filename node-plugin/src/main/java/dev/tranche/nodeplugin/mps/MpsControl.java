@@ -29,6 +29,7 @@ final class MpsControl {
   private static final Logger LOG = LoggerFactory.getLogger(MpsControl.class);
   private static final int STEP_MS = 1_000;
   private static final int DRIVER_RETRY_MS = 5_000;
+  private static final int LOST_RETRY_MS = 30_000;
 
   private final ConfigSource source;
   private final Path configName;
@@ -38,6 +39,8 @@ final class MpsControl {
   private final MpsRoot root;
   private final String program;
   private final Supervisor.Listener listener;
+  private List<GpuInfo> gpus = List.of();
+  private long lookedMs;
   private String seen = "";
   private @Nullable Outcome last;
   private @Nullable Config config;
@@ -96,13 +99,14 @@ final class MpsControl {
   }
 
   private void follow(AdminNvml nvml) throws InterruptedException {
-    List<GpuInfo> gpus = infos(nvml);
+    look(nvml);
     var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, listener);
     try {
       MpsPlan plan = MpsPlan.NONE;
       while (!stopping) {
-        if (configChanged()) {
-          plan = plan(gpus, plan);
+        boolean returned = lostReturned(nvml);
+        if (configChanged() || returned) {
+          plan = plan(plan);
         }
         MpsStatus now = supervisor.step(plan);
         tell(trouble.isEmpty() || plan.needed() ? now : new MpsStatus.Failing(trouble));
@@ -111,6 +115,20 @@ final class MpsControl {
     } finally {
       supervisor.stop();
     }
+  }
+
+  private void look(AdminNvml nvml) {
+    gpus = infos(nvml);
+    lookedMs = nowMs();
+  }
+
+  /** Whether a GPU that was lost at first is there; one that gets lost changes nothing here. */
+  private boolean lostReturned(AdminNvml nvml) {
+    int before = gpus.size();
+    if (before < nvml.count() && nowMs() - lookedMs > LOST_RETRY_MS) {
+      look(nvml);
+    }
+    return gpus.size() > before;
   }
 
   private static long nowMs() {
@@ -162,7 +180,7 @@ final class MpsControl {
     }
   }
 
-  private MpsPlan plan(List<GpuInfo> gpus, MpsPlan before) {
+  private MpsPlan plan(MpsPlan before) {
     if (config == null) {
       return before;
     }
