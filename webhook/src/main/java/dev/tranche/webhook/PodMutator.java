@@ -5,11 +5,9 @@ import dev.tranche.api.Names;
 import dev.tranche.webhook.Mutation.Denied;
 import dev.tranche.webhook.Mutation.Patched;
 import dev.tranche.webhook.Mutation.Unchanged;
+import dev.tranche.webhook.nodes.GpuNode;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import java.util.stream.Collectors;
 
 /**
  * Turns what a new pod asks in fractions into replicas, and sends it to the scheduler that knows
@@ -17,6 +15,9 @@ import java.util.stream.Collectors;
  */
 public final class PodMutator {
   private static final String DEFAULT_SCHEDULER = "default-scheduler";
+
+  /** A pod may have thousands of annotations; its owner reads a few sentences. */
+  private static final int PROBLEMS_MAX = 8;
 
   private final MutationRules rules;
 
@@ -28,37 +29,110 @@ public final class PodMutator {
    * @param pod at its creation, as JSON; not changed
    */
   public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
-    var view = new PodView(pod);
-    if (foreign(view.text("schedulerName"))) {
-      return new Unchanged(foreignWarnings(view));
+    var original = new PodView(pod);
+    if (foreign(original.text("schedulerName"))) {
+      return new Unchanged(foreignWarnings(original));
     }
-    var problems = new ArrayList<String>();
-    var warnings = new ArrayList<String>();
-    Asks asks = Asks.read(view, problems, warnings);
-    var patch = new JsonPatch();
-    List<Grant> grants = List.of();
-    Stamps stamps = Stamps.NONE;
-    if (!asks.isEmpty() && problems.isEmpty()) {
-      Cut cut = Cut.of(view, cluster.nodes(), rules.defaultReplicasPerGpu());
-      grants = Grant.of(asks, cut.replicasPerGpu());
-      problems.addAll(Denials.of(view, grants, cut, resource()));
-      cut.warning().ifPresent(warnings::add);
-      grants.stream().filter(Grant::roundedUp).map(Grant::warning).forEach(warnings::add);
-      stamps = Stamps.of(grants, cut.replicasPerGpu());
-      grants.forEach(grant -> Requests.write(grant, resource(), patch));
-      if (cut.pinned()) {
-        Affinity.require(
-            view.spec(), Names.LABEL_REPLICAS, String.valueOf(cut.replicasPerGpu()), patch);
-      }
-    }
+    Translation translation = Translation.of(original, rules, cluster.nodes());
+    var view = new PodView(translation.pod());
+    var problems = new ArrayList<>(translation.problems());
+    Asks asks = Asks.read(view, problems);
+    Wishes.check(view.annotations(), problems);
     if (!problems.isEmpty()) {
-      return new Denied(String.join(" ", problems));
+      return denied(problems);
     }
-    stamps.write(view.annotations(), patch);
-    if (!grants.isEmpty() || requestsOurs(view)) {
+    var warnings = new ArrayList<>(translation.warnings());
+    boolean ours = !asks.isEmpty() || requestsOurs(view);
+    Wishes.warn(view.annotations(), ours, warnings);
+    var patch = new JsonPatch();
+    translation.write(patch);
+    Stamps stamps = Stamps.NONE;
+    if (ours) {
+      var affinity = new Affinity(view.spec());
+      Landing.requireModel(view, cluster.nodes(), affinity);
+      if (!asks.isEmpty()) {
+        switch (grant(view, asks, cluster.nodes())) {
+          case Granting.Refused(var reasons) -> {
+            return denied(reasons);
+          }
+          case Granting.Granted granted -> {
+            stamps = write(granted, affinity, patch);
+            warnings.addAll(granted.warnings());
+          }
+        }
+      }
+      affinity.write(patch);
       writePodFields(view, cluster, patch);
     }
+    stamps.write(view.annotations(), patch);
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
+  }
+
+  /** What comes of the asks on the nodes that the pod can land on. */
+  private sealed interface Granting {
+    /**
+     * @param pinnedMib the memory that nodes must be labelled with; empty: any
+     */
+    record Granted(List<Grant> grants, Cut cut, List<String> pinnedMib, List<String> warnings)
+        implements Granting {}
+
+    record Refused(List<String> reasons) implements Granting {}
+  }
+
+  private Granting grant(PodView view, Asks asks, List<GpuNode> nodes) {
+    List<GpuNode> landing = Landing.nodes(view, asks, nodes, rules.memory());
+    Cut cut = Cut.of(landing, rules.defaultReplicasPerGpu());
+    var warnings = new ArrayList<String>();
+    cut.warning().ifPresent(warnings::add);
+    if (landing.isEmpty() && !nodes.isEmpty()) {
+      warnings.add(Warning.NO_NODE.of());
+    }
+    long usableBytes = 0;
+    List<String> pinnedMib = List.of();
+    if (asks.memoryBytesMax().isPresent()) {
+      switch (GpuMemory.of(asks, cut, rules.memory())) {
+        case GpuMemory.Refused(String reason) -> {
+          return new Granting.Refused(List.of(reason));
+        }
+        case GpuMemory.Known known -> {
+          usableBytes = known.usableBytes();
+          pinnedMib = known.pinnedMib();
+          known.warning().ifPresent(warnings::add);
+        }
+      }
+    }
+    List<Grant> grants = Grant.of(asks, cut.replicasPerGpu(), usableBytes);
+    List<String> denials = Denials.of(view, grants, cut, resource());
+    if (!denials.isEmpty()) {
+      return new Granting.Refused(denials);
+    }
+    grants.stream().filter(Grant::roundedUp).map(Grant::warning).forEach(warnings::add);
+    asks.asks().stream()
+        .map(a -> a.container())
+        .filter(c -> !c.spec().path("resources").path("claims").isEmpty())
+        .map(c -> Warning.CLAIMS.of(c.name()))
+        .forEach(warnings::add);
+    return new Granting.Granted(grants, cut, pinnedMib, warnings);
+  }
+
+  private Stamps write(Granting.Granted granted, Affinity affinity, JsonPatch patch) {
+    Cut cut = granted.cut();
+    granted.grants().forEach(grant -> Requests.write(grant, resource(), patch));
+    if (cut.pinned()) {
+      affinity.require(Names.LABEL_REPLICAS, "In", List.of(String.valueOf(cut.replicasPerGpu())));
+    }
+    // Always: replicas of a GPU with another memory would be another amount.
+    if (!granted.pinnedMib().isEmpty()) {
+      affinity.require(Names.LABEL_MEMORY, "In", granted.pinnedMib());
+    }
+    return Stamps.of(granted.grants(), cut.replicasPerGpu());
+  }
+
+  private static Denied denied(List<String> problems) {
+    List<String> shown = problems.stream().distinct().limit(PROBLEMS_MAX).toList();
+    int more = (int) problems.stream().distinct().count() - shown.size();
+    String sentences = String.join(" ", shown);
+    return new Denied(more == 0 ? sentences : sentences + " " + Denial.MORE.of(more));
   }
 
   /** Fractions become replicas of the first resource. */
@@ -73,11 +147,10 @@ public final class PodMutator {
   }
 
   private static List<String> foreignWarnings(PodView pod) {
-    return Asks.fractions(pod.annotations())
-        ? List.of(
-            "this pod's schedulerName is \"%s\", so Tranche leaves it alone, and its %s has no effect"
-                .formatted(pod.text("schedulerName"), Names.GPU_FRACTION))
-        : List.of();
+    return Asks.firstKey(pod.annotations())
+        .map(key -> Warning.FOREIGN_SCHEDULER.of(pod.text("schedulerName"), key))
+        .map(List::of)
+        .orElse(List.of());
   }
 
   private boolean requestsOurs(PodView pod) {
@@ -94,43 +167,6 @@ public final class PodMutator {
         && !rules.runtimeClass().isEmpty()
         && pod.text("runtimeClassName").isEmpty()) {
       patch.add(rules.runtimeClass(), "spec", "runtimeClassName");
-    }
-  }
-
-  /**
-   * Our words on the pod. Whatever the user wrote there is overwritten or removed, since the
-   * extender believes them.
-   */
-  private record Stamps(Map<String, String> values) {
-    static final Stamps NONE = new Stamps(Map.of());
-    private static final Set<String> OURS =
-        Set.of(Names.REPLICAS_PER_GPU, Names.GRANTED_FRACTION, Names.GPU);
-
-    static Stamps of(List<Grant> grants, int replicasPerGpu) {
-      String replicas = String.valueOf(replicasPerGpu);
-      List<Grant> rounded = grants.stream().filter(Grant::roundedUp).toList();
-      if (rounded.isEmpty()) {
-        return new Stamps(Map.of(Names.REPLICAS_PER_GPU, replicas));
-      }
-      String granted =
-          grants.size() == 1
-              ? rounded.getFirst().fraction()
-              : rounded.stream()
-                  .map(g -> g.ask().container().name() + "=" + g.fraction())
-                  .collect(Collectors.joining(","));
-      return new Stamps(Map.of(Names.REPLICAS_PER_GPU, replicas, Names.GRANTED_FRACTION, granted));
-    }
-
-    /** The map is there where there are stamps to write: an annotation asked for them. */
-    void write(Map<String, String> annotations, JsonPatch patch) {
-      for (String stamp : OURS.stream().sorted().toList()) {
-        String value = values.get(stamp);
-        if (value != null && !value.equals(annotations.get(stamp))) {
-          patch.add(value, "metadata", "annotations", stamp);
-        } else if (value == null && annotations.containsKey(stamp)) {
-          patch.remove("metadata", "annotations", stamp);
-        }
-      }
     }
   }
 }

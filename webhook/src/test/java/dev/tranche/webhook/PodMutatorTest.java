@@ -211,7 +211,7 @@ class PodMutatorTest {
         "gpu-fraction=0.5 gpu-fraction.main=0.5 | both speak of container \"main\"",
         "gpu-count=2 | stands without a share",
         "gpu-container=main | stands without a share",
-        "gpu-memory=4Gi | does not understand requests by memory",
+        "gpu-memory=4Gi | says how much memory its GPUs have",
         "gpu-fraction=0.5 gpu-placement=fast | allowed are load, packed and spread",
         "gpu-fraction=0.5 gpu-model=a,,b | is no entry of a comma-separated list",
         "gpu-fraction=0.5 gpu-uuid=0 | is no entry of a comma-separated list",
