@@ -11,7 +11,7 @@ final class Wishes {
   private static final String PREFIX = "tranche.dev/";
   private static final int WARNINGS_MAX = 5;
   private static final Set<String> PLACEMENTS = Set.of("load", "packed", "spread");
-  private static final Pattern MODEL = Pattern.compile("!?[^!\\s].*");
+  private static final Pattern MODEL = Pattern.compile("!?\\s*[^!\\s].*");
   private static final Pattern UUID = Pattern.compile("!?(GPU|MIG)-\\S+");
   private static final List<String> WISHES =
       List.of(Names.GPU_PLACEMENT, Names.GPU_MODEL, Names.GPU_UUID);

@@ -22,11 +22,11 @@ public final class ProductList {
    */
   public ProductList(@Nullable String list) {
     for (String entry : list == null ? new String[0] : list.split(",", -1)) {
-      String name = plain(entry);
+      String name = entry.strip();
       if (name.startsWith("!")) {
         denied.add(plain(name.substring(1)));
       } else if (!name.isEmpty()) {
-        allowed.add(name);
+        allowed.add(plain(name));
       }
     }
   }
