@@ -51,6 +51,18 @@ record Asks(List<Ask> asks, int count) {
         .max();
   }
 
+  /** The most GPUs that one container wants. */
+  int gpusMax() {
+    return asks.stream()
+        .mapToInt(
+            a ->
+                a.wanted() instanceof Wanted.Share(Fraction f) && f.whole()
+                    ? Math.max(count, (int) f.numerator())
+                    : count)
+        .max()
+        .orElse(0);
+  }
+
   /**
    * Reads the annotations.
    *

@@ -24,21 +24,23 @@ record Cut(int replicasPerGpu, boolean pinned, Optional<String> warning, List<Gp
     nodes = List.copyOf(nodes);
   }
 
-  /**
-   * @param admitted nodes that the pod can land on; none: the default decides
-   */
-  static Cut of(List<GpuNode> admitted, int defaultReplicasPerGpu) {
+  /** Where the pod can land nowhere, the default decides. */
+  static Cut of(Landing landing, int defaultReplicasPerGpu) {
     Map<Integer, Long> nodesByReplicas =
-        admitted.stream()
-            .collect(groupingBy(n -> n.replicasPerGpu().getAsInt(), TreeMap::new, counting()));
+        landing.able().stream().collect(groupingBy(Cut::replicas, TreeMap::new, counting()));
     int replicas = choose(nodesByReplicas, defaultReplicasPerGpu);
-    boolean pinned = nodesByReplicas.size() > 1;
     String cuts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(", "));
     return new Cut(
         replicas,
-        pinned,
-        pinned ? Optional.of(Warning.NODES_DISAGREE.of(cuts, replicas)) : Optional.empty(),
-        admitted.stream().filter(n -> n.replicasPerGpu().getAsInt() == replicas).toList());
+        landing.admitted().stream().anyMatch(n -> replicas(n) != replicas),
+        nodesByReplicas.size() > 1
+            ? Optional.of(Warning.NODES_DISAGREE.of(cuts, replicas))
+            : Optional.empty(),
+        landing.able().stream().filter(n -> replicas(n) == replicas).toList());
+  }
+
+  private static int replicas(GpuNode labelled) {
+    return labelled.replicasPerGpu().orElseThrow();
   }
 
   /** The default's, unless no node is cut that way: then that of most nodes, or the coarser. */

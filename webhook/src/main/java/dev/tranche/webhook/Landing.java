@@ -5,21 +5,24 @@ import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.ProductList;
 import java.util.List;
-import java.util.OptionalLong;
 
-/** The nodes that a pod can land on, and what it must require of nodes to stay on them. */
-final class Landing {
+/**
+ * The nodes that a pod can land on.
+ *
+ * @param admitted labelled nodes that its nodeSelector, required affinity and list of models admit
+ * @param able those whose GPUs are as many and as large as it asks for; where there are none, all
+ *     that admit it, for the sentence that refuses the pod
+ */
+record Landing(List<GpuNode> admitted, List<GpuNode> able) {
   /** More models than a cluster has. */
   private static final int PRODUCTS_MAX = 32;
 
-  private Landing() {}
+  Landing {
+    admitted = List.copyOf(admitted);
+    able = List.copyOf(able);
+  }
 
-  /**
-   * Labelled nodes that the pod's nodeSelector, required affinity and list of models admit, and
-   * whose GPUs have the memory that it asks for.
-   */
-  static List<GpuNode> nodes(
-      PodView pod, Asks asks, List<GpuNode> nodes, MutationRules.Memory memory) {
+  static Landing of(PodView pod, Asks asks, List<GpuNode> nodes, MutationRules.Memory memory) {
     var selection = new NodeSelection(pod.spec());
     var products = new ProductList(pod.annotations().get(Names.GPU_MODEL));
     List<GpuNode> admitted =
@@ -28,16 +31,17 @@ final class Landing {
             .filter(products::admits)
             .filter(selection::admits)
             .toList();
-    OptionalLong wantedBytes = asks.memoryBytesMax();
-    if (wantedBytes.isEmpty()) {
-      return admitted;
-    }
-    List<GpuNode> large =
+    long wantedBytes = asks.memoryBytesMax().orElse(0);
+    int wantedGpus = asks.gpusMax();
+    List<GpuNode> able =
         admitted.stream()
-            .filter(n -> n.usableBytes(memory.reserveBytes()).orElse(0) >= wantedBytes.getAsLong())
+            .filter(n -> n.gpus().orElse(Integer.MAX_VALUE) >= wantedGpus)
+            .filter(
+                n ->
+                    wantedBytes == 0
+                        || n.usableBytes(memory.reserveBytes()).orElse(0) >= wantedBytes)
             .toList();
-    // Where none is large enough, all of them are looked at for the sentence that refuses the pod.
-    return large.isEmpty() ? admitted : large;
+    return new Landing(admitted, able.isEmpty() ? admitted : able);
   }
 
   /**

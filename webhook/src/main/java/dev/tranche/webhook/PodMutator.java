@@ -80,11 +80,11 @@ public final class PodMutator {
   }
 
   private Granting grant(PodView view, Asks asks, List<GpuNode> nodes) {
-    List<GpuNode> landing = Landing.nodes(view, asks, nodes, rules.memory());
+    Landing landing = Landing.of(view, asks, nodes, rules.memory());
     Cut cut = Cut.of(landing, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
     cut.warning().ifPresent(warnings::add);
-    if (landing.isEmpty() && !nodes.isEmpty()) {
+    if (landing.able().isEmpty() && !nodes.isEmpty()) {
       warnings.add(Warning.NO_NODE.of());
     }
     long usableBytes = 0;

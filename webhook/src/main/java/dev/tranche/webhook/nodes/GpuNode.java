@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.OptionalLong;
+import java.util.regex.Pattern;
 
 /**
  * A node that is labelled with its replicas per GPU.
@@ -13,6 +14,7 @@ import java.util.OptionalLong;
  */
 public record GpuNode(String name, Map<String, String> labels) {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";
+  private static final Pattern POSITIVE = Pattern.compile("[1-9]\\d{0,8}");
   private static final long MIB = 1L << 20;
 
   public GpuNode {
@@ -60,7 +62,7 @@ public record GpuNode(String name, Map<String, String> labels) {
 
   private OptionalInt positive(String label) {
     String text = labels.getOrDefault(label, "");
-    return text.matches("[1-9]\\d{0,8}")
+    return POSITIVE.matcher(text).matches()
         ? OptionalInt.of(Integer.parseInt(text))
         : OptionalInt.empty();
   }
