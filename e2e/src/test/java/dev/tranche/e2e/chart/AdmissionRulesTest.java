@@ -34,7 +34,8 @@ class AdmissionRulesTest {
       List.of(
           "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'a'}]}}",
           "{'metadata':{'annotations':{},'labels':{}},'spec':{'containers':[{'name':'a','resources':{}}],'initContainers':[]}}",
-          "{'metadata':{},'spec':{'containers':[{'name':'a','resources':{'limits':{},'requests':{'cpu':'1'}}}],'initContainers':[{'name':'i'}]}}");
+          "{'metadata':{},'spec':{'containers':[{'name':'a','resources':{'limits':{},'requests':{'cpu':'1'}}}],'initContainers':[{'name':'i'}]}}",
+          "{'metadata':{},'spec':{'containers':[{'name':'a','resources':{'limits':{'nvidia.com/gpu':'0'},'requests':{'nvidia.com/gpu':'0'}}}]}}");
 
   static List<String> bare() {
     return BARE;
@@ -67,6 +68,7 @@ class AdmissionRulesTest {
         HALF + "|" + REQUEST + "| false",
         STAMPED + "|" + REQUEST + "| true",
         STAMPED + "|'resources':{'limits':{'cpu':'1'}}| false",
+        STAMPED + "|'resources':{'limits':{'nvidia.com/gpu':'0'}}| false",
         "{'gpu-fraction':'0.5'} |'name':'a'| true",
         "{'tranche.dev/gpu-model':'a'} |'name':'a'| true",
       })
