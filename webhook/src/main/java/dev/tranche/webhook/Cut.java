@@ -4,12 +4,14 @@ import static java.util.stream.Collectors.counting;
 import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.joining;
 
+import dev.tranche.api.Names;
 import dev.tranche.webhook.nodes.GpuNode;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * How finely the GPUs are cut that a pod can land on.
@@ -41,6 +43,15 @@ record Cut(int replicasPerGpu, boolean pinned, Optional<String> warning, List<Gp
 
   private static int replicas(GpuNode labelled) {
     return labelled.replicasPerGpu().orElseThrow();
+  }
+
+  /** The same, on nodes labelled with that memory alone; none: on all of them. */
+  Cut on(List<String> memoryMib) {
+    Predicate<GpuNode> labelled =
+        n -> memoryMib.contains(n.labels().getOrDefault(Names.LABEL_MEMORY, ""));
+    return memoryMib.isEmpty()
+        ? this
+        : new Cut(replicasPerGpu, pinned, warning, nodes.stream().filter(labelled).toList());
   }
 
   /** The default's, unless no node is cut that way: then that of most nodes, or the coarser. */

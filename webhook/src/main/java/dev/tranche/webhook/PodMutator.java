@@ -1,13 +1,12 @@
 package dev.tranche.webhook;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.api.Names;
 import dev.tranche.webhook.Mutation.Denied;
 import dev.tranche.webhook.Mutation.Patched;
 import dev.tranche.webhook.Mutation.Unchanged;
-import dev.tranche.webhook.nodes.GpuNode;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Consumer;
 
 /**
  * Turns what a new pod asks in fractions into replicas, and sends it to the scheduler that knows
@@ -41,91 +40,30 @@ public final class PodMutator {
     if (!problems.isEmpty()) {
       return denied(problems);
     }
-    var warnings = new ArrayList<>(translation.warnings());
-    boolean ours = !asks.isEmpty() || requestsOurs(view);
-    Wishes.warn(view.annotations(), ours, warnings);
     var patch = new JsonPatch();
+    var warnings = new ArrayList<>(translation.warnings());
     translation.write(patch);
     Stamps stamps = Stamps.NONE;
-    if (ours) {
-      var affinity = new Affinity(view.spec());
-      Landing.requireModel(view, cluster.nodes(), affinity);
-      if (!asks.isEmpty()) {
-        switch (grant(view, asks, cluster.nodes())) {
-          case Granting.Refused(var reasons) -> {
-            return denied(reasons);
-          }
-          case Granting.Granted granted -> {
-            stamps = write(granted, affinity, patch);
-            warnings.addAll(granted.warnings());
-          }
+    if (!asks.isEmpty()) {
+      switch (Granting.of(view, asks, cluster.nodes(), rules)) {
+        case Granting.Refused(var reasons) -> {
+          return denied(reasons);
+        }
+        case Granting.Granted granted -> {
+          stamps = Stamps.of(granted.grants(), granted.cut().replicasPerGpu());
+          granted.grants().forEach(grant -> Requests.write(grant, resource(), patch));
+          writePodFields(view, cluster, granted::require, patch);
+          warnings.addAll(granted.warnings());
         }
       }
-      affinity.write(patch);
-      writePodFields(view, cluster, patch);
+    } else if (requestsOurs(view)) {
+      writePodFields(view, cluster, affinity -> {}, patch);
+    } else {
+      Wishes.warnOfNoEffect(view.annotations(), warnings);
     }
+    Wishes.warnOfUnknown(view.annotations(), warnings);
     stamps.write(view.annotations(), patch);
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
-  }
-
-  /** What comes of the asks on the nodes that the pod can land on. */
-  private sealed interface Granting {
-    /**
-     * @param pinnedMib the memory that nodes must be labelled with; empty: any
-     */
-    record Granted(List<Grant> grants, Cut cut, List<String> pinnedMib, List<String> warnings)
-        implements Granting {}
-
-    record Refused(List<String> reasons) implements Granting {}
-  }
-
-  private Granting grant(PodView view, Asks asks, List<GpuNode> nodes) {
-    Landing landing = Landing.of(view, asks, nodes, rules.memory());
-    Cut cut = Cut.of(landing, rules.defaultReplicasPerGpu());
-    var warnings = new ArrayList<String>();
-    cut.warning().ifPresent(warnings::add);
-    if (landing.able().isEmpty() && !nodes.isEmpty()) {
-      warnings.add(Warning.NO_NODE.of());
-    }
-    long usableBytes = 0;
-    List<String> pinnedMib = List.of();
-    if (asks.memoryBytesMax().isPresent()) {
-      switch (GpuMemory.of(asks, cut, rules.memory())) {
-        case GpuMemory.Refused(String reason) -> {
-          return new Granting.Refused(List.of(reason));
-        }
-        case GpuMemory.Known known -> {
-          usableBytes = known.usableBytes();
-          pinnedMib = known.pinnedMib();
-          known.warning().ifPresent(warnings::add);
-        }
-      }
-    }
-    List<Grant> grants = Grant.of(asks, cut.replicasPerGpu(), usableBytes);
-    List<String> denials = Denials.of(view, grants, cut, resource());
-    if (!denials.isEmpty()) {
-      return new Granting.Refused(denials);
-    }
-    grants.stream().filter(Grant::roundedUp).map(Grant::warning).forEach(warnings::add);
-    asks.asks().stream()
-        .map(a -> a.container())
-        .filter(c -> !c.spec().path("resources").path("claims").isEmpty())
-        .map(c -> Warning.CLAIMS.of(c.name()))
-        .forEach(warnings::add);
-    return new Granting.Granted(grants, cut, pinnedMib, warnings);
-  }
-
-  private Stamps write(Granting.Granted granted, Affinity affinity, JsonPatch patch) {
-    Cut cut = granted.cut();
-    granted.grants().forEach(grant -> Requests.write(grant, resource(), patch));
-    if (cut.pinned()) {
-      affinity.require(Names.LABEL_REPLICAS, "In", List.of(String.valueOf(cut.replicasPerGpu())));
-    }
-    // Always: replicas of a GPU with another memory would be another amount.
-    if (!granted.pinnedMib().isEmpty()) {
-      affinity.require(Names.LABEL_MEMORY, "In", granted.pinnedMib());
-    }
-    return Stamps.of(granted.grants(), cut.replicasPerGpu());
   }
 
   private static Denied denied(List<String> problems) {
@@ -158,7 +96,13 @@ public final class PodMutator {
         .anyMatch(c -> rules.resources().stream().anyMatch(r -> c.requested(r) > 0));
   }
 
-  private void writePodFields(PodView pod, MutationRules.Cluster cluster, JsonPatch patch) {
+  /** Where the pod goes, by whom, and how its containers are run. */
+  private void writePodFields(
+      PodView pod, MutationRules.Cluster cluster, Consumer<Affinity> required, JsonPatch patch) {
+    var affinity = new Affinity(pod.spec());
+    Landing.requireModel(pod, cluster.nodes(), affinity);
+    required.accept(affinity);
+    affinity.write(patch);
     String scheduler = rules.schedulerName();
     if (!scheduler.isEmpty() && !pod.text("schedulerName").equals(scheduler)) {
       patch.add(scheduler, "spec", "schedulerName");

@@ -38,19 +38,21 @@ final class Wishes {
     list(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);
   }
 
-  /** A sentence for each annotation that looks misspelt, or has nothing to speak of. */
-  static void warn(Map<String, String> annotations, boolean asksForGpu, List<String> warnings) {
+  /** A sentence for each annotation that looks misspelt. */
+  static void warnOfUnknown(Map<String, String> annotations, List<String> warnings) {
     annotations.keySet().stream()
         .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !Asks.asksForShare(k))
         .limit(WARNINGS_MAX)
         .map(Warning.UNKNOWN::of)
         .forEach(warnings::add);
-    if (!asksForGpu) {
-      WISHES.stream()
-          .filter(annotations::containsKey)
-          .map(key -> Warning.NO_EFFECT.of(key, Names.GPU_FRACTION))
-          .forEach(warnings::add);
-    }
+  }
+
+  /** A sentence for each wish of a pod that asks for no GPU. */
+  static void warnOfNoEffect(Map<String, String> annotations, List<String> warnings) {
+    WISHES.stream()
+        .filter(annotations::containsKey)
+        .map(key -> Warning.NO_EFFECT.of(key, Names.GPU_FRACTION))
+        .forEach(warnings::add);
   }
 
   private static void list(
