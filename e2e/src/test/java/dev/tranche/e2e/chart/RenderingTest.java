@@ -33,6 +33,7 @@ class RenderingTest {
   @CsvSource({
     "extender.mode, both, scheduler (a stock kube-scheduler in our pod) and service",
     "extender.policy, fast, 'load, packed and spread'",
+    "webhook.compat.run, true, webhook.compat.run is unknown; allowed are kai and hami",
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {
@@ -48,6 +49,14 @@ class RenderingTest {
         .contains("- name: nvidia.com/gpu.shared")
         .contains("--resource=nvidia.com/gpu.shared")
         .contains("--default-replicas-per-gpu=4");
+  }
+
+  @Test
+  void othersWords_areSwitchedOnOneByOne() {
+    assertThat(render(Map.of("webhook.compat.kai", true))).contains("--compat=kai\n");
+    assertThat(render(Map.of("webhook.compat.kai", true, "webhook.compat.hami", true)))
+        .contains("--compat=kai,hami\n");
+    assertThat(render(Map.of())).doesNotContain("--compat");
   }
 
   private static String render(Map<String, Object> values) {
