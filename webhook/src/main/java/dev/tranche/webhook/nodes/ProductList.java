@@ -1,7 +1,9 @@
 package dev.tranche.webhook.nodes;
 
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -9,13 +11,16 @@ import org.jspecify.annotations.Nullable;
 /**
  * The GPU models that a pod allows or, with a leading {@code !}, denies, held against what nodes
  * are labelled with: without case, blanks as dashes, and without the {@code -SHARED} that GPU
- * Feature Discovery adds.
+ * Feature Discovery adds. For one thread.
  */
 public final class ProductList {
   private static final Pattern SHARED = Pattern.compile("-shared$");
 
   private final Set<String> allowed = new HashSet<>();
   private final Set<String> denied = new HashSet<>();
+
+  /** Thousands of nodes have a few products. */
+  private final Map<String, Boolean> judged = new HashMap<>();
 
   /**
    * @param list comma-separated; none allows all
@@ -33,7 +38,7 @@ public final class ProductList {
 
   /** A node without the label may have any model, even several: the extender looks closer. */
   public boolean admits(GpuNode node) {
-    return node.product().map(this::admits).orElse(true);
+    return node.product().map(p -> judged.computeIfAbsent(p, this::admits)).orElse(true);
   }
 
   private boolean admits(String label) {
