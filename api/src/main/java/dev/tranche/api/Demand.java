@@ -88,7 +88,8 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
 
   private static boolean annotated(
       String container, List<Request> requests, Map<String, String> annotations) {
-    if (annotations.containsKey(Names.GPU_FRACTION_OF + container)) {
+    if (annotations.containsKey(Names.GPU_FRACTION_OF + container)
+        || annotations.containsKey(Names.GPU_MEMORY_OF + container)) {
       return true;
     }
     boolean unnamed =

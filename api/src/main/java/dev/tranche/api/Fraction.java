@@ -113,6 +113,25 @@ public record Fraction(long numerator, long denominator) {
         Math.ceilDiv(Math.multiplyExact(numerator, replicasPerGpu), denominator));
   }
 
+  /**
+   * Replicas that hold so much of a GPU's memory: ⌈m / (usable / R)⌉.
+   *
+   * @param memoryBytes at least 1
+   * @param usableBytes of one GPU, at least 1; the memory must not be more
+   * @param replicasPerGpu R, at least 1
+   */
+  public static int replicasOfMemory(long memoryBytes, long usableBytes, int replicasPerGpu) {
+    if (memoryBytes < 1 || memoryBytes > usableBytes) {
+      throw new IllegalArgumentException(
+          memoryBytes + " bytes are no share of a GPU with " + usableBytes);
+    }
+    BigInteger[] whole =
+        BigInteger.valueOf(memoryBytes)
+            .multiply(BigInteger.valueOf(replicasPerGpu))
+            .divideAndRemainder(BigInteger.valueOf(usableBytes));
+    return whole[0].intValueExact() + whole[1].signum();
+  }
+
   /** Whether that many replicas are this share and no more. */
   public boolean exactIn(int replicasPerGpu) {
     return Math.multiplyExact(numerator, replicasPerGpu) % denominator == 0;

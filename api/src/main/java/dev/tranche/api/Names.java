@@ -10,8 +10,11 @@ public final class Names {
   /** Prefix of the share of one named container: {@code tranche.dev/gpu-fraction.trainer}. */
   public static final String GPU_FRACTION_OF = GPU_FRACTION + ".";
 
-  /** GPU memory as a Kubernetes quantity. */
+  /** GPU memory on each GPU, as a Kubernetes quantity. */
   public static final String GPU_MEMORY = "tranche.dev/gpu-memory";
+
+  /** Prefix of the memory of one named container: {@code tranche.dev/gpu-memory.trainer}. */
+  public static final String GPU_MEMORY_OF = GPU_MEMORY + ".";
 
   /** That share on each of so many different GPUs. */
   public static final String GPU_COUNT = "tranche.dev/gpu-count";
@@ -54,6 +57,18 @@ public final class Names {
 
   /** Node label, GPU Feature Discovery's: replicas per GPU. */
   public static final String LABEL_REPLICAS = "nvidia.com/gpu.replicas";
+
+  /** Node label, GPU Feature Discovery's: memory of one GPU in MiB, the driver's part included. */
+  public static final String LABEL_MEMORY = "nvidia.com/gpu.memory";
+
+  /** Node label, ours: memory of one GPU in MiB that programs can have, so without the driver's. */
+  public static final String LABEL_MEMORY_USABLE = "tranche.dev/gpu-memory-usable-mib";
+
+  /** Node label, GPU Feature Discovery's: {@code Tesla-T4}, or {@code Tesla-T4-SHARED}. */
+  public static final String LABEL_PRODUCT = "nvidia.com/gpu.product";
+
+  /** Node label, GPU Feature Discovery's: {@code none}, {@code time-slicing} or {@code mps}. */
+  public static final String LABEL_SHARING = "nvidia.com/gpu.sharing-strategy";
 
   /** Node label that selects the config of the node plugin; NVIDIA's name. */
   public static final String LABEL_CONFIG = "nvidia.com/device-plugin.config";

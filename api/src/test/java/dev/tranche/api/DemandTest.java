@@ -56,6 +56,15 @@ class DemandTest {
   }
 
   @Test
+  void memory_isAShareThatStaysWhole_namedOrNot() {
+    var annotations = Map.of("tranche.dev/gpu-memory.b", "4Gi", Names.GPU_MEMORY, "2Gi");
+    Demand demand = demand(annotations, app("a", 3), app("b", 2), app("c", 1));
+    assertThat(demand.containers())
+        .extracting(Demand.Container::splittable)
+        .containsExactly(false, false, true);
+  }
+
+  @Test
   void containersWithoutRequest_areLeftOut() {
     assertThat(demand(Map.of(), app("main", 0)).isEmpty()).isTrue();
   }

@@ -88,6 +88,29 @@ class FractionTest {
     assertThatThrownBy(() -> new Fraction(0, 2)).hasMessageContaining("not above 0");
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "1, 100, 10, 1",
+    "10, 100, 10, 1",
+    "11, 100, 10, 2",
+    "100, 100, 10, 10",
+    "9223372036854775807, 9223372036854775807, 10000, 10000",
+    "9223372036854775806, 9223372036854775807, 10000, 10000",
+    "34, 100, 3, 2",
+  })
+  void replicasOfMemory_areTheShareRoundedUp(
+      long memory, long usable, int replicasPerGpu, int replicas) {
+    assertThat(Fraction.replicasOfMemory(memory, usable, replicasPerGpu)).isEqualTo(replicas);
+  }
+
+  @Test
+  void replicasOfMemory_refusesMoreThanThereIs() {
+    assertThatThrownBy(() -> Fraction.replicasOfMemory(101, 100, 10))
+        .hasMessageContaining("no share");
+    assertThatThrownBy(() -> Fraction.replicasOfMemory(0, 100, 10))
+        .hasMessageContaining("no share");
+  }
+
   private static Fraction valid(String text) {
     return ((Valid) Fraction.parse(text)).fraction();
   }

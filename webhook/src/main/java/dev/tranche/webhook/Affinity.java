@@ -4,31 +4,48 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import java.util.Collection;
 
-/** Adds to what a pod already requires of its node. */
+/** What a pod requires of its node, while more is added. */
 final class Affinity {
-  private Affinity() {}
+  private final JsonNode before;
+  private final ObjectNode affinity;
 
-  /** Terms are alternatives, so each one is narrowed; an empty one admits nothing, and stays so. */
-  static void require(JsonNode spec, String label, String value, JsonPatch patch) {
-    ObjectNode affinity =
-        spec.path("affinity") instanceof ObjectNode object
+  Affinity(JsonNode podSpec) {
+    before = podSpec.path("affinity");
+    affinity =
+        before instanceof ObjectNode object
             ? object.deepCopy()
             : JsonNodeFactory.instance.objectNode();
+  }
+
+  /**
+   * Terms are alternatives, so each one is narrowed; an empty one admits nothing, and stays so.
+   *
+   * @param operator {@code In} or {@code NotIn}
+   */
+  void require(String label, String operator, Collection<String> values) {
     ObjectNode required =
         child(child(affinity, "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution");
     ArrayNode terms =
         required.path("nodeSelectorTerms") instanceof ArrayNode array
             ? array
             : required.putArray("nodeSelectorTerms");
+    ObjectNode expression = expression(label, operator, values);
     if (terms.isEmpty()) {
-      terms.addObject().putArray("matchExpressions").add(expression(label, value));
+      terms.addObject().putArray("matchExpressions").add(expression);
     } else {
       for (JsonNode term : terms) {
-        narrow(term, expression(label, value));
+        narrow(term, expression);
       }
     }
-    patch.add(affinity, "spec", "affinity");
+  }
+
+  /** Nothing where all that is required was required before. */
+  void write(JsonPatch patch) {
+    if (!affinity.isEmpty() && !affinity.equals(before)) {
+      patch.add(affinity, "spec", "affinity");
+    }
   }
 
   private static void narrow(JsonNode term, ObjectNode expression) {
@@ -38,13 +55,16 @@ final class Affinity {
           object.path("matchExpressions") instanceof ArrayNode array
               ? array
               : object.putArray("matchExpressions");
-      expressions.add(expression);
+      if (expressions.valueStream().noneMatch(expression::equals)) {
+        expressions.add(expression);
+      }
     }
   }
 
-  private static ObjectNode expression(String label, String value) {
+  private static ObjectNode expression(String label, String operator, Collection<String> values) {
     ObjectNode expression = JsonNodeFactory.instance.objectNode();
-    expression.put("key", label).put("operator", "In").putArray("values").add(value);
+    ArrayNode array = expression.put("key", label).put("operator", operator).putArray("values");
+    values.forEach(array::add);
     return expression;
   }
 

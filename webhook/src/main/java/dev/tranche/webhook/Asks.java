@@ -7,7 +7,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
+import java.util.OptionalLong;
 import java.util.stream.Collectors;
 
 /**
@@ -17,25 +17,23 @@ import java.util.stream.Collectors;
  * @param count each share is wanted on so many different GPUs
  */
 record Asks(List<Ask> asks, int count) {
-  static final int COUNT_MAX = 1024;
+  private static final int COUNT_MAX = 1024;
+  private static final int QUANTITY_CHARS_MAX = 32;
+  private static final long MEMORY_BYTES_MIN = 1L << 20;
+  private static final int CONTAINERS_NAMED_MAX = 10;
 
-  private static final String PREFIX = "tranche.dev/gpu-";
-  private static final Set<String> PLACEMENTS = Set.of("load", "packed", "spread");
-  private static final Set<String> KNOWN =
-      Set.of(
-          Names.GPU_FRACTION,
-          Names.GPU_MEMORY,
-          Names.GPU_COUNT,
-          Names.GPU_CONTAINER,
-          Names.GPU_PLACEMENT,
-          Names.GPU_MODEL,
-          Names.GPU_UUID);
+  /** What is wanted of each of the pod's GPUs. */
+  sealed interface Wanted {
+    record Share(Fraction fraction) implements Wanted {}
+
+    record Memory(long memoryBytes) implements Wanted {}
+  }
 
   /**
-   * @param fraction on each of the pod's GPUs
-   * @param text the fraction as the user wrote it
+   * @param key the annotation that asks
+   * @param text its value as the user wrote it
    */
-  record Ask(Container container, Fraction fraction, String text) {}
+  record Ask(Container container, Wanted wanted, String key, String text) {}
 
   Asks {
     asks = List.copyOf(asks);
@@ -45,65 +43,114 @@ record Asks(List<Ask> asks, int count) {
     return asks.isEmpty();
   }
 
+  /** The most memory that is wanted of one GPU, if any is. */
+  OptionalLong memoryBytesMax() {
+    return asks.stream()
+        .mapToLong(a -> a.wanted() instanceof Wanted.Memory(long bytes) ? bytes : 0)
+        .filter(bytes -> bytes > 0)
+        .max();
+  }
+
+  /** The most GPUs that one container wants. */
+  int gpusMax() {
+    return asks.stream()
+        .mapToInt(
+            a ->
+                a.wanted() instanceof Wanted.Share(Fraction f) && f.whole()
+                    ? Math.max(count, (int) f.numerator())
+                    : count)
+        .max()
+        .orElse(0);
+  }
+
   /**
    * Reads the annotations.
    *
    * @param problems gets a sentence for each thing that cannot be meant; with any, the asks are not
    *     to be used
-   * @param warnings gets a sentence for each annotation that looks misspelt
    */
-  static Asks read(PodView pod, List<String> problems, List<String> warnings) {
+  static Asks read(PodView pod, List<String> problems) {
     Map<String, String> annotations = pod.annotations();
     var asks = new ArrayList<Ask>();
     annotations.forEach(
         (key, value) -> {
-          if (key.equals(Names.GPU_FRACTION) || key.startsWith(Names.GPU_FRACTION_OF)) {
+          if (asksForShare(key)) {
             target(pod, key, annotations, problems)
                 .flatMap(container -> ask(container, key, value, problems))
                 .ifPresent(asks::add);
-          } else if (key.startsWith(PREFIX) && !KNOWN.contains(key)) {
-            warnings.add("annotation " + key + " is unknown to Tranche and has no effect");
           }
         });
     int count = count(annotations, problems);
-    problems.addAll(contradictions(asks, count, annotations));
-    problems.addAll(malformedLists(annotations));
+    contradictions(asks, count, problems);
+    lonely(annotations, problems);
     return new Asks(asks, count);
+  }
+
+  /** Whether the annotation of that key asks for a share, well-formed or not. */
+  static boolean asksForShare(String key) {
+    return unnamed(key)
+        || key.startsWith(Names.GPU_FRACTION_OF)
+        || key.startsWith(Names.GPU_MEMORY_OF);
+  }
+
+  /** The first annotation that asks for a share. */
+  static Optional<String> firstKey(Map<String, String> annotations) {
+    return annotations.keySet().stream().filter(Asks::asksForShare).findFirst();
+  }
+
+  private static boolean unnamed(String key) {
+    return key.equals(Names.GPU_FRACTION) || key.equals(Names.GPU_MEMORY);
   }
 
   private static Optional<Container> target(
       PodView pod, String key, Map<String, String> annotations, List<String> problems) {
     List<Container> containers = pod.containers();
     String named =
-        key.startsWith(Names.GPU_FRACTION_OF)
-            ? key.substring(Names.GPU_FRACTION_OF.length())
-            : annotations.get(Names.GPU_CONTAINER);
-    String from = key.startsWith(Names.GPU_FRACTION_OF) ? key : Names.GPU_CONTAINER;
+        unnamed(key)
+            ? annotations.get(Names.GPU_CONTAINER)
+            : key.substring(key.indexOf('.', "tranche.dev/".length()) + 1);
     Optional<Container> target =
         containers.stream()
             .filter(c -> named == null ? c.list().equals("containers") : c.name().equals(named))
             .findFirst();
     if (target.isEmpty() && named != null) {
-      problems.add(
-          "%s names the container \"%s\", which this pod does not have; its containers are %s."
-              .formatted(
-                  from,
-                  named,
-                  containers.stream().map(Container::name).collect(Collectors.joining(", "))));
+      String from = unnamed(key) ? Names.GPU_CONTAINER : key;
+      String names =
+          containers.stream()
+              .map(Container::name)
+              .limit(CONTAINERS_NAMED_MAX)
+              .collect(Collectors.joining(", "));
+      problems.add(Denial.NO_SUCH_CONTAINER.of(from, Shown.of(named), names));
     }
     return target;
   }
 
   private static Optional<Ask> ask(
       Container container, String key, String value, List<String> problems) {
+    boolean memory = key.equals(Names.GPU_MEMORY) || key.startsWith(Names.GPU_MEMORY_OF);
+    Optional<Wanted> wanted = memory ? memory(key, value, problems) : share(key, value, problems);
+    return wanted.map(w -> new Ask(container, w, key, value.strip()));
+  }
+
+  private static Optional<Wanted> share(String key, String value, List<String> problems) {
     return switch (Fraction.parse(value)) {
-      case Fraction.Parsed.Valid(Fraction fraction) ->
-          Optional.of(new Ask(container, fraction, value.strip()));
+      case Fraction.Parsed.Valid(Fraction fraction) -> Optional.of(new Wanted.Share(fraction));
       case Fraction.Parsed.Malformed(String reason) -> {
-        problems.add("%s: %s; for example %s: \"0.3\".".formatted(key, reason, key));
+        problems.add(Denial.FRACTION_MALFORMED.of(key, reason));
         yield Optional.empty();
       }
     };
+  }
+
+  private static Optional<Wanted> memory(String key, String value, List<String> problems) {
+    String text = value.strip();
+    long bytes = text.length() > QUANTITY_CHARS_MAX ? 0 : Quantity.parse(text).orElse(0);
+    if (bytes >= MEMORY_BYTES_MIN) {
+      return Optional.of(new Wanted.Memory(bytes));
+    }
+    Denial denial = bytes < 1 ? Denial.MEMORY_MALFORMED : Denial.MEMORY_TINY;
+    problems.add(denial.of(key, Shown.of(value)));
+    return Optional.empty();
   }
 
   private static int count(Map<String, String> annotations, List<String> problems) {
@@ -113,85 +160,39 @@ record Asks(List<Ask> asks, int count) {
     }
     int count = text.matches("[1-9]\\d{0,3}") ? Integer.parseInt(text) : 0;
     if (count < 1 || count > COUNT_MAX) {
-      problems.add(
-          "%s: \"%s\" is not a number of GPUs; allowed are 1 to %d, for example %s: \"2\"."
-              .formatted(Names.GPU_COUNT, text, COUNT_MAX, Names.GPU_COUNT));
+      problems.add(Denial.COUNT_MALFORMED.of(Names.GPU_COUNT, Shown.of(text), COUNT_MAX));
       return 1;
     }
     return count;
   }
 
-  private static List<String> contradictions(
-      List<Ask> asks, int count, Map<String, String> annotations) {
-    var problems = new ArrayList<String>();
-    boolean fraction = fractions(annotations);
-    if (annotations.containsKey(Names.GPU_MEMORY)) {
-      problems.add(
-          "%s: this version of Tranche does not understand requests by memory; ask for a share, for example %s: \"0.3\"."
-              .formatted(Names.GPU_MEMORY, Names.GPU_FRACTION));
-    }
-    for (String key : List.of(Names.GPU_COUNT, Names.GPU_CONTAINER)) {
-      if (annotations.containsKey(key) && !fraction) {
-        problems.add(
-            "%s: \"%s\" stands without a share; add one, for example %s: \"0.5\"."
-                .formatted(key, annotations.get(key), Names.GPU_FRACTION));
+  private static void contradictions(List<Ask> asks, int count, List<String> problems) {
+    for (int i = 0; i < asks.size(); i++) {
+      Ask ask = asks.get(i);
+      boolean several =
+          ask.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
+      if (count > 1 && several) {
+        problems.add(Denial.COUNT_OF_WHOLE.of(Names.GPU_COUNT, count, ask.text()));
       }
-    }
-    for (Ask ask : asks) {
-      if (count > 1 && ask.fraction().numerator() > ask.fraction().denominator()) {
-        problems.add(
-            "%s: \"%d\" contradicts the fraction \"%s\": a count goes with a share of one GPU, at most 1. For %2$d whole GPUs say %s: \"%2$d\" alone."
-                .formatted(Names.GPU_COUNT, count, ask.text(), Names.GPU_FRACTION));
-      }
-      if (asks.stream().filter(a -> a.container().equals(ask.container())).count() > 1) {
-        problems.add(
-            "%s and %s%s both speak of container \"%3$s\"; keep one of them."
-                .formatted(Names.GPU_FRACTION, Names.GPU_FRACTION_OF, ask.container().name()));
-      }
-    }
-    return problems.stream().distinct().toList();
-  }
-
-  private static List<String> malformedLists(Map<String, String> annotations) {
-    var problems = new ArrayList<String>();
-    String placement = annotations.get(Names.GPU_PLACEMENT);
-    if (placement != null && !PLACEMENTS.contains(placement)) {
-      problems.add(
-          "%s: \"%s\" is not a placement; allowed are load, packed and spread."
-              .formatted(Names.GPU_PLACEMENT, placement));
-    }
-    checkList(annotations, Names.GPU_MODEL, "!?\\S.*", "Tesla-T4,!NVIDIA-A10", problems);
-    checkList(annotations, Names.GPU_UUID, "!?(GPU|MIG)-\\S+", "GPU-6e2f…,!GPU-91ab…", problems);
-    return problems;
-  }
-
-  private static void checkList(
-      Map<String, String> annotations,
-      String key,
-      String form,
-      String example,
-      List<String> problems) {
-    String text = annotations.get(key);
-    if (text == null) {
-      return;
-    }
-    for (String item : text.split(",", -1)) {
-      String entry = item.strip();
-      if (!entry.matches(form) || entry.equals("!")) {
-        problems.add(
-            "%s: \"%s\" in \"%s\" is no entry of a comma-separated list, in which a leading ! denies; for example %s."
-                .formatted(key, entry, text, example));
-        return;
-      }
+      asks.subList(0, i).stream()
+          .filter(a -> a.container().equals(ask.container()))
+          .findFirst()
+          .map(a -> Denial.TWO_ASKS.of(a.key(), ask.key(), ask.container().name()))
+          .ifPresent(problems::add);
     }
   }
 
-  /** Whether any annotation asks for a fraction, well-formed or not. */
-  static boolean fractions(Map<String, String> annotations) {
-    return annotations.keySet().stream().anyMatch(Asks::isFraction);
-  }
-
-  private static boolean isFraction(String key) {
-    return key.equals(Names.GPU_FRACTION) || key.startsWith(Names.GPU_FRACTION_OF);
+  /** A count needs any share; the container's name, one that it can speak for. */
+  private static void lonely(Map<String, String> annotations, List<String> problems) {
+    Map.of(
+            Names.GPU_COUNT, firstKey(annotations).isPresent(),
+            Names.GPU_CONTAINER, annotations.keySet().stream().anyMatch(Asks::unnamed))
+        .forEach(
+            (key, accompanied) -> {
+              String text = annotations.get(key);
+              if (text != null && !accompanied) {
+                problems.add(Denial.NO_SHARE.of(key, Shown.of(text), Names.GPU_FRACTION));
+              }
+            });
   }
 }

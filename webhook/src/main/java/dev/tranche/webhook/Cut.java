@@ -4,14 +4,14 @@ import static java.util.stream.Collectors.counting;
 import static java.util.stream.Collectors.groupingBy;
 import static java.util.stream.Collectors.joining;
 
+import dev.tranche.api.Names;
 import dev.tranche.webhook.nodes.GpuNode;
-import dev.tranche.webhook.nodes.NodeSelection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.Set;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 
 /**
  * How finely the GPUs are cut that a pod can land on.
@@ -19,27 +19,39 @@ import java.util.TreeMap;
  * @param replicasPerGpu R
  * @param pinned the nodes disagree, so the pod must be kept on those that are cut this way
  * @param warning says so
- * @param gpusMax of the largest node; absent where no node, or not every node, says its count
+ * @param nodes cut this way
  */
-record Cut(int replicasPerGpu, boolean pinned, Optional<String> warning, OptionalInt gpusMax) {
+record Cut(int replicasPerGpu, boolean pinned, Optional<String> warning, List<GpuNode> nodes) {
+  Cut {
+    nodes = List.copyOf(nodes);
+  }
 
-  static Cut of(PodView pod, List<GpuNode> nodes, int defaultReplicasPerGpu) {
-    var selection = new NodeSelection(pod.spec());
-    List<GpuNode> admitted =
-        nodes.stream()
-            .filter(n -> n.replicasPerGpu().isPresent())
-            .filter(selection::admits)
-            .toList();
+  /** Where the pod can land nowhere, the default decides. */
+  static Cut of(Landing landing, int defaultReplicasPerGpu) {
     Map<Integer, Long> nodesByReplicas =
-        admitted.stream()
-            .collect(groupingBy(n -> n.replicasPerGpu().getAsInt(), TreeMap::new, counting()));
+        landing.able().stream().collect(groupingBy(Cut::replicas, TreeMap::new, counting()));
     int replicas = choose(nodesByReplicas, defaultReplicasPerGpu);
-    boolean pinned = nodesByReplicas.size() > 1;
+    String cuts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(", "));
     return new Cut(
         replicas,
-        pinned,
-        pinned ? Optional.of(disagreement(nodesByReplicas.keySet(), replicas)) : Optional.empty(),
-        gpusMax(admitted, replicas));
+        landing.admitted().stream().anyMatch(n -> replicas(n) != replicas),
+        nodesByReplicas.size() > 1
+            ? Optional.of(Warning.NODES_DISAGREE.of(cuts, replicas))
+            : Optional.empty(),
+        landing.able().stream().filter(n -> replicas(n) == replicas).toList());
+  }
+
+  private static int replicas(GpuNode labelled) {
+    return labelled.replicasPerGpu().orElseThrow();
+  }
+
+  /** The same, on nodes labelled with that memory alone; none: on all of them. */
+  Cut on(List<String> memoryMib) {
+    Predicate<GpuNode> labelled =
+        n -> memoryMib.contains(n.labels().getOrDefault(Names.LABEL_MEMORY, ""));
+    return memoryMib.isEmpty()
+        ? this
+        : new Cut(replicasPerGpu, pinned, warning, nodes.stream().filter(labelled).toList());
   }
 
   /** The default's, unless no node is cut that way: then that of most nodes, or the coarser. */
@@ -53,17 +65,10 @@ record Cut(int replicasPerGpu, boolean pinned, Optional<String> warning, Optiona
         .orElse(defaultReplicasPerGpu);
   }
 
-  private static String disagreement(Set<Integer> cuts, int replicas) {
-    String listed = cuts.stream().map(String::valueOf).collect(joining(", "));
-    return "nodes that this pod can land on cut a GPU into %s replicas; it is kept on those with %d. Narrow its nodeSelector to choose"
-        .formatted(listed, replicas);
-  }
-
-  private static OptionalInt gpusMax(List<GpuNode> admitted, int replicas) {
-    List<GpuNode> eligible =
-        admitted.stream().filter(n -> n.replicasPerGpu().getAsInt() == replicas).toList();
-    return eligible.stream().allMatch(n -> n.gpus().isPresent())
-        ? eligible.stream().mapToInt(n -> n.gpus().getAsInt()).max()
+  /** Of the largest node; absent where no node, or not every node, says its count. */
+  OptionalInt gpusMax() {
+    return nodes.stream().allMatch(n -> n.gpus().isPresent())
+        ? nodes.stream().mapToInt(n -> n.gpus().getAsInt()).max()
         : OptionalInt.empty();
   }
 }

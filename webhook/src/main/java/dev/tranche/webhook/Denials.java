@@ -2,54 +2,90 @@ package dev.tranche.webhook;
 
 import static java.util.stream.Collectors.toMap;
 
+import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
-import dev.tranche.api.Names;
 import dev.tranche.webhook.PodView.Container;
+import dev.tranche.webhook.nodes.GpuNode;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 
-/** What a pod that asks for fractions may not be or say besides. Each denial is a sentence. */
+/** What a pod that asks for shares may not be or say besides. */
 final class Denials {
+  /** HAMi's words, NVIDIA's plain resource and MIG's: a second way to a GPU. */
+  private static final Pattern GPU_RESOURCE = Pattern.compile("nvidia\\.com/(gpu|mig-).*");
+
+  private static final int PLAIN_REPLICAS_MAX = 1_000_000;
+
   private Denials() {}
 
   static List<String> of(PodView pod, List<Grant> grants, Cut cut, String resource) {
     var denials = new ArrayList<String>();
     for (Grant grant : grants) {
-      contradiction(grant, resource, denials);
-      privileged(grant.ask().container(), denials);
+      request(grant, resource, denials);
+      if (grant.ask().container().privileged()) {
+        denials.add(Denial.PRIVILEGED.of(grant.ask().container().name()));
+      }
     }
-    String node = pod.text("nodeName");
-    if (!node.isEmpty()) {
-      denials.add(
-          "spec.nodeName is \"%s\", which goes past the scheduler, so no GPU could be chosen; for that node say nodeSelector: {kubernetes.io/hostname: %1$s}."
-              .formatted(node));
-    }
+    pod(pod, cut, resource, denials);
     size(demand(pod, grants, cut.replicasPerGpu(), resource), cut, denials);
     return denials;
   }
 
-  private static void contradiction(Grant grant, String resource, List<String> denials) {
+  private static void request(Grant grant, String resource, List<String> denials) {
     Container container = grant.ask().container();
+    JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
-    if (requested > 0 && requested != grant.replicas()) {
+    long limit = count(resources.path("limits").path(resource), requested);
+    long request = count(resources.path("requests").path(resource), requested);
+    if (request != limit) {
+      denials.add(Denial.REQUEST_AND_LIMIT.of(container.name(), resource, request, limit));
+    } else if (requested > 0 && requested != grant.replicas()) {
       denials.add(
-          "container \"%s\" requests %s: %d, and its fraction \"%s\" comes to %d replicas of 1/%d GPU; remove the request, and it will be written for you."
-              .formatted(
-                  container.name(),
-                  resource,
-                  requested,
-                  grant.ask().text(),
-                  grant.replicas(),
-                  grant.replicasPerGpu()));
+          Denial.OWN_REQUEST.of(
+              container.name(),
+              resource,
+              requested,
+              grant.ask().key(),
+              grant.ask().text(),
+              grant.replicas(),
+              grant.replicasPerGpu()));
+    }
+    for (String section : List.of("limits", "requests")) {
+      resources
+          .path(section)
+          .propertyStream()
+          .map(Map.Entry::getKey)
+          .filter(r -> !r.equals(resource) && GPU_RESOURCE.matcher(r).matches())
+          .map(r -> Denial.OTHER_RESOURCE.of(container.name(), Shown.of(r)))
+          .filter(sentence -> !denials.contains(sentence))
+          .forEach(denials::add);
     }
   }
 
-  private static void privileged(Container container, List<String> denials) {
-    if (container.privileged()) {
-      denials.add(
-          "container \"%s\" is privileged, so it would see every GPU of its node whatever its fraction; remove securityContext.privileged, or the fraction."
-              .formatted(container.name()));
+  private static long count(JsonNode quantity, long absent) {
+    return quantity.isMissingNode() ? absent : Quantity.parse(quantity.asText("")).orElse(0);
+  }
+
+  private static void pod(PodView pod, Cut cut, String resource, List<String> denials) {
+    String node = pod.text("nodeName");
+    if (!node.isEmpty()) {
+      denials.add(Denial.NODE_NAME.of(node));
+    }
+    JsonNode whole = pod.spec().path("resources");
+    if (whole.path("limits").has(resource) || whole.path("requests").has(resource)) {
+      denials.add(Denial.POD_RESOURCES.of(resource));
+    }
+    if (pod.spec().path("hostPID").asBoolean(false)) {
+      cut.nodes().stream()
+          .filter(GpuNode::sharesByMps)
+          .findFirst()
+          .map(n -> Denial.HOST_PID_WITH_MPS.of(n.name()))
+          .ifPresent(denials::add);
+    }
+    if (pod.spec().path("os").path("name").asText("").equals("windows")) {
+      denials.add(Denial.WINDOWS.of());
     }
   }
 
@@ -59,26 +95,17 @@ final class Denials {
     boolean several = demand.containers().stream().anyMatch(c -> c.shares().size() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
       denials.add(
-          "an init container asks for GPU, so all containers of this pod share one GPU of %d replicas, but they need %s; ask for at most 1 in all, or leave the init container without a GPU."
-              .formatted(
-                  replicas,
-                  several ? "several GPUs" : demand.peakReplicas() + " replicas at one moment"));
+          Denial.INIT_ABOVE_ONE_GPU.of(
+              replicas,
+              several ? "several GPUs" : demand.peakReplicas() + " replicas at one moment"));
       return;
     }
-    cut.gpusMax()
-        .ifPresent(
-            gpusMax -> {
-              int shares =
-                  demand.containers().stream().mapToInt(c -> c.shares().size()).max().orElse(0);
-              if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
-                denials.add(
-                    "this pod asks for %s GPUs, and no node that it can land on has more than %d; allowed here is up to %s: \"%2$d\"."
-                        .formatted(
-                            Math.max(shares, Math.ceilDiv(demand.peakReplicas(), replicas)),
-                            gpusMax,
-                            Names.GPU_FRACTION));
-              }
-            });
+    int gpusMax = cut.gpusMax().orElse(Integer.MAX_VALUE);
+    int shares = demand.containers().stream().mapToInt(c -> c.shares().size()).max().orElse(0);
+    if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
+      int wanted = Math.max(shares, Math.ceilDiv(demand.peakReplicas(), replicas));
+      denials.add(Denial.TOO_MANY_GPUS.of(wanted, gpusMax));
+    }
   }
 
   private static Demand demand(
@@ -93,7 +120,8 @@ final class Denials {
                     new Demand.Request(
                         c.name(),
                         c.kind(),
-                        granted.getOrDefault(c, (int) Math.min(c.requested(resource), 1_000_000))))
+                        granted.getOrDefault(
+                            c, (int) Math.min(c.requested(resource), PLAIN_REPLICAS_MAX))))
             .toList();
     return Demand.of(resource, replicasPerGpu, requests, pod.annotations());
   }

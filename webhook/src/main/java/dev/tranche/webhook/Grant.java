@@ -1,29 +1,51 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.Fraction;
 import dev.tranche.webhook.Asks.Ask;
+import dev.tranche.webhook.Asks.Wanted;
 import java.math.BigDecimal;
+import java.math.BigInteger;
 import java.util.List;
 
 /**
- * What one container gets for its fraction.
+ * What one container gets for what it asks.
  *
  * @param replicasPerGpu R
+ * @param usableBytes memory of one GPU; 0 where nobody asks by memory
  * @param shareReplicas ⌈f·R⌉, on each of its GPUs
  * @param replicas in all
  */
-record Grant(Ask ask, int replicasPerGpu, int shareReplicas, int replicas) {
-  static List<Grant> of(Asks asks, int replicasPerGpu) {
+record Grant(Ask ask, int replicasPerGpu, long usableBytes, int shareReplicas, int replicas) {
+  /**
+   * @param usableBytes at least what any of them asks
+   */
+  static List<Grant> of(Asks asks, int replicasPerGpu, long usableBytes) {
     return asks.asks().stream()
         .map(
             ask -> {
-              int share = ask.fraction().replicas(replicasPerGpu);
-              return new Grant(ask, replicasPerGpu, share, Math.multiplyExact(share, asks.count()));
+              int share = share(ask.wanted(), replicasPerGpu, usableBytes);
+              int replicas = Math.multiplyExact(share, asks.count());
+              return new Grant(ask, replicasPerGpu, usableBytes, share, replicas);
             })
         .toList();
   }
 
+  private static int share(Wanted wanted, int replicasPerGpu, long usableBytes) {
+    return switch (wanted) {
+      case Wanted.Share(Fraction fraction) -> fraction.replicas(replicasPerGpu);
+      case Wanted.Memory(long bytes) ->
+          Fraction.replicasOfMemory(bytes, usableBytes, replicasPerGpu);
+    };
+  }
+
   boolean roundedUp() {
-    return !ask.fraction().exactIn(replicasPerGpu);
+    return switch (ask.wanted()) {
+      case Wanted.Share(Fraction fraction) -> !fraction.exactIn(replicasPerGpu);
+      case Wanted.Memory(long bytes) ->
+          !BigInteger.valueOf(bytes)
+              .multiply(BigInteger.valueOf(replicasPerGpu))
+              .equals(BigInteger.valueOf(usableBytes).multiply(BigInteger.valueOf(shareReplicas)));
+    };
   }
 
   /** The share that is granted on each GPU: a decimal, or a ratio where that has no end. */
@@ -39,7 +61,21 @@ record Grant(Ask ask, int replicasPerGpu, int shareReplicas, int replicas) {
   }
 
   String warning() {
-    return "container %s asks for %s of a GPU and is granted %s: GPUs are cut into %d replicas, and it is rounded up"
-        .formatted(ask.container().name(), ask.text(), fraction(), replicasPerGpu);
+    String container = ask.container().name();
+    return switch (ask.wanted()) {
+      case Wanted.Share share ->
+          Warning.ROUNDED_UP.of(container, ask.text(), fraction(), replicasPerGpu);
+      case Wanted.Memory memory ->
+          Warning.MEMORY_ROUNDED_UP.of(
+              container, ask.text(), fraction(), grantedMib(), replicasPerGpu);
+    };
+  }
+
+  private long grantedMib() {
+    return BigInteger.valueOf(usableBytes)
+        .multiply(BigInteger.valueOf(shareReplicas))
+        .divide(BigInteger.valueOf(replicasPerGpu))
+        .shiftRight(20)
+        .longValueExact();
   }
 }

@@ -2,6 +2,7 @@ package dev.tranche.webhook;
 
 import dev.tranche.webhook.nodes.GpuNode;
 import java.util.List;
+import java.util.Set;
 
 /**
  * The part of the configuration that decides about pods.
@@ -10,14 +11,42 @@ import java.util.List;
  * @param defaultReplicasPerGpu R where no labelled node admits the pod
  * @param schedulerName that pods which ask for a resource of ours are sent to; empty: left alone
  * @param runtimeClass that they get where it exists; empty: left alone
+ * @param memory of GPUs where nodes do not say all of it
+ * @param dialects other systems whose words are understood
  */
 public record MutationRules(
-    List<String> resources, int defaultReplicasPerGpu, String schedulerName, String runtimeClass) {
+    List<String> resources,
+    int defaultReplicasPerGpu,
+    String schedulerName,
+    String runtimeClass,
+    Memory memory,
+    Set<Dialect> dialects) {
   public MutationRules {
     resources = List.copyOf(resources);
+    dialects = Set.copyOf(dialects);
     if (resources.isEmpty() || defaultReplicasPerGpu < 1) {
       throw new IllegalArgumentException("a resource and at least 1 replica per GPU are needed");
     }
+  }
+
+  /** With the default memory, and no words but ours. */
+  public MutationRules(
+      List<String> resources,
+      int defaultReplicasPerGpu,
+      String schedulerName,
+      String runtimeClass) {
+    this(resources, defaultReplicasPerGpu, schedulerName, runtimeClass, Memory.DEFAULT, Set.of());
+  }
+
+  /**
+   * @param reserveBytes the driver's part of a GPU's memory where a node's label tells only the
+   *     total
+   * @param defaultBytes a GPU's total where no labelled node admits the pod; 0: not known, and
+   *     requests by memory are refused then
+   */
+  public record Memory(long reserveBytes, long defaultBytes) {
+    /** More than drivers are seen to keep of a data-centre GPU (about 450 MiB of a T4). */
+    public static final Memory DEFAULT = new Memory(640L << 20, 0);
   }
 
   /**

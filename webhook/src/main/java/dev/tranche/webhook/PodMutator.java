@@ -1,15 +1,12 @@
 package dev.tranche.webhook;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.api.Names;
 import dev.tranche.webhook.Mutation.Denied;
 import dev.tranche.webhook.Mutation.Patched;
 import dev.tranche.webhook.Mutation.Unchanged;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.Set;
-import java.util.stream.Collectors;
+import java.util.function.Consumer;
 
 /**
  * Turns what a new pod asks in fractions into replicas, and sends it to the scheduler that knows
@@ -17,6 +14,9 @@ import java.util.stream.Collectors;
  */
 public final class PodMutator {
   private static final String DEFAULT_SCHEDULER = "default-scheduler";
+
+  /** A pod may have thousands of annotations; its owner reads a few sentences. */
+  private static final int PROBLEMS_MAX = 8;
 
   private final MutationRules rules;
 
@@ -28,37 +28,49 @@ public final class PodMutator {
    * @param pod at its creation, as JSON; not changed
    */
   public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
-    var view = new PodView(pod);
-    if (foreign(view.text("schedulerName"))) {
-      return new Unchanged(foreignWarnings(view));
+    var original = new PodView(pod);
+    if (foreign(original.text("schedulerName"))) {
+      return new Unchanged(foreignWarnings(original));
     }
-    var problems = new ArrayList<String>();
-    var warnings = new ArrayList<String>();
-    Asks asks = Asks.read(view, problems, warnings);
-    var patch = new JsonPatch();
-    List<Grant> grants = List.of();
-    Stamps stamps = Stamps.NONE;
-    if (!asks.isEmpty() && problems.isEmpty()) {
-      Cut cut = Cut.of(view, cluster.nodes(), rules.defaultReplicasPerGpu());
-      grants = Grant.of(asks, cut.replicasPerGpu());
-      problems.addAll(Denials.of(view, grants, cut, resource()));
-      cut.warning().ifPresent(warnings::add);
-      grants.stream().filter(Grant::roundedUp).map(Grant::warning).forEach(warnings::add);
-      stamps = Stamps.of(grants, cut.replicasPerGpu());
-      grants.forEach(grant -> Requests.write(grant, resource(), patch));
-      if (cut.pinned()) {
-        Affinity.require(
-            view.spec(), Names.LABEL_REPLICAS, String.valueOf(cut.replicasPerGpu()), patch);
-      }
-    }
+    Translation translation = Translation.of(original, rules, cluster.nodes());
+    var view = new PodView(translation.pod());
+    var problems = new ArrayList<>(translation.problems());
+    Asks asks = Asks.read(view, problems);
+    Wishes.check(view.annotations(), problems);
     if (!problems.isEmpty()) {
-      return new Denied(String.join(" ", problems));
+      return denied(problems);
     }
+    var patch = new JsonPatch();
+    var warnings = new ArrayList<>(translation.warnings());
+    translation.write(patch);
+    Stamps stamps = Stamps.NONE;
+    if (!asks.isEmpty()) {
+      switch (Granting.of(view, asks, cluster.nodes(), rules)) {
+        case Granting.Refused(var reasons) -> {
+          return denied(reasons);
+        }
+        case Granting.Granted granted -> {
+          stamps = Stamps.of(granted.grants(), granted.cut().replicasPerGpu());
+          granted.grants().forEach(grant -> Requests.write(grant, resource(), patch));
+          writePodFields(view, cluster, granted::require, patch);
+          warnings.addAll(granted.warnings());
+        }
+      }
+    } else if (requestsOurs(view)) {
+      writePodFields(view, cluster, affinity -> {}, patch);
+    } else {
+      Wishes.warnOfNoEffect(view.annotations(), warnings);
+    }
+    Wishes.warnOfUnknown(view.annotations(), warnings);
     stamps.write(view.annotations(), patch);
-    if (!grants.isEmpty() || requestsOurs(view)) {
-      writePodFields(view, cluster, patch);
-    }
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
+  }
+
+  private static Denied denied(List<String> problems) {
+    List<String> shown = problems.stream().distinct().limit(PROBLEMS_MAX).toList();
+    int more = (int) problems.stream().distinct().count() - shown.size();
+    String sentences = String.join(" ", shown);
+    return new Denied(more == 0 ? sentences : sentences + " " + Denial.MORE.of(more));
   }
 
   /** Fractions become replicas of the first resource. */
@@ -73,11 +85,10 @@ public final class PodMutator {
   }
 
   private static List<String> foreignWarnings(PodView pod) {
-    return Asks.fractions(pod.annotations())
-        ? List.of(
-            "this pod's schedulerName is \"%s\", so Tranche leaves it alone, and its %s has no effect"
-                .formatted(pod.text("schedulerName"), Names.GPU_FRACTION))
-        : List.of();
+    return Asks.firstKey(pod.annotations())
+        .map(key -> Warning.FOREIGN_SCHEDULER.of(pod.text("schedulerName"), key))
+        .map(List::of)
+        .orElse(List.of());
   }
 
   private boolean requestsOurs(PodView pod) {
@@ -85,7 +96,13 @@ public final class PodMutator {
         .anyMatch(c -> rules.resources().stream().anyMatch(r -> c.requested(r) > 0));
   }
 
-  private void writePodFields(PodView pod, MutationRules.Cluster cluster, JsonPatch patch) {
+  /** Where the pod goes, by whom, and how its containers are run. */
+  private void writePodFields(
+      PodView pod, MutationRules.Cluster cluster, Consumer<Affinity> required, JsonPatch patch) {
+    var affinity = new Affinity(pod.spec());
+    Landing.requireModel(pod, cluster.nodes(), affinity);
+    required.accept(affinity);
+    affinity.write(patch);
     String scheduler = rules.schedulerName();
     if (!scheduler.isEmpty() && !pod.text("schedulerName").equals(scheduler)) {
       patch.add(scheduler, "spec", "schedulerName");
@@ -94,43 +111,6 @@ public final class PodMutator {
         && !rules.runtimeClass().isEmpty()
         && pod.text("runtimeClassName").isEmpty()) {
       patch.add(rules.runtimeClass(), "spec", "runtimeClassName");
-    }
-  }
-
-  /**
-   * Our words on the pod. Whatever the user wrote there is overwritten or removed, since the
-   * extender believes them.
-   */
-  private record Stamps(Map<String, String> values) {
-    static final Stamps NONE = new Stamps(Map.of());
-    private static final Set<String> OURS =
-        Set.of(Names.REPLICAS_PER_GPU, Names.GRANTED_FRACTION, Names.GPU);
-
-    static Stamps of(List<Grant> grants, int replicasPerGpu) {
-      String replicas = String.valueOf(replicasPerGpu);
-      List<Grant> rounded = grants.stream().filter(Grant::roundedUp).toList();
-      if (rounded.isEmpty()) {
-        return new Stamps(Map.of(Names.REPLICAS_PER_GPU, replicas));
-      }
-      String granted =
-          grants.size() == 1
-              ? rounded.getFirst().fraction()
-              : rounded.stream()
-                  .map(g -> g.ask().container().name() + "=" + g.fraction())
-                  .collect(Collectors.joining(","));
-      return new Stamps(Map.of(Names.REPLICAS_PER_GPU, replicas, Names.GRANTED_FRACTION, granted));
-    }
-
-    /** The map is there where there are stamps to write: an annotation asked for them. */
-    void write(Map<String, String> annotations, JsonPatch patch) {
-      for (String stamp : OURS.stream().sorted().toList()) {
-        String value = values.get(stamp);
-        if (value != null && !value.equals(annotations.get(stamp))) {
-          patch.add(value, "metadata", "annotations", stamp);
-        } else if (value == null && annotations.containsKey(stamp)) {
-          patch.remove("metadata", "annotations", stamp);
-        }
-      }
     }
   }
 }

@@ -3,8 +3,11 @@ package dev.tranche.webhook;
 import dev.tranche.webhook.tls.TlsNames;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -74,6 +77,13 @@ record WebhookConfig(
     Address metrics = address("--metrics-address", flags.metricsAddress, errors);
     List<String> resources = resources(flags.resources, errors);
     int replicas = replicas(flags.defaultReplicasPerGpu, errors);
+    var memory =
+        new MutationRules.Memory(
+            memory("--gpu-memory-reserve", flags.gpuMemoryReserve, errors),
+            flags.defaultGpuMemory.isEmpty()
+                ? 0
+                : memory("--default-gpu-memory", flags.defaultGpuMemory, errors));
+    Set<Dialect> dialects = dialects(flags.compat, errors);
     Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
     Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
     Duration drain = duration("--drain-delay", flags.drainDelay, 0, errors);
@@ -90,7 +100,8 @@ record WebhookConfig(
             new TlsNames(flags.name, flags.namespace),
             listen,
             metrics,
-            new MutationRules(resources, replicas, flags.schedulerName, flags.runtimeClass),
+            new MutationRules(
+                resources, replicas, flags.schedulerName, flags.runtimeClass, memory, dialects),
             authority,
             certificate,
             drain));
@@ -133,6 +144,27 @@ record WebhookConfig(
               .formatted(value, REPLICAS_MAX));
     }
     return Math.max(replicas, 1);
+  }
+
+  private static long memory(String flag, String value, List<String> errors) {
+    OptionalLong bytes = Quantity.parse(value);
+    if (bytes.isEmpty()) {
+      errors.add(
+          "%s is \"%s\"; expected an amount of memory, for example 640Mi".formatted(flag, value));
+    }
+    return bytes.orElse(0);
+  }
+
+  private static Set<Dialect> dialects(String value, List<String> errors) {
+    var dialects = EnumSet.noneOf(Dialect.class);
+    for (String word : value.isEmpty() ? new String[0] : value.split(",", -1)) {
+      switch (word.strip()) {
+        case "kai" -> dialects.add(Dialect.KAI);
+        case "hami" -> dialects.add(Dialect.HAMI);
+        default -> errors.add("--compat names \"%s\"; allowed are kai and hami".formatted(word));
+      }
+    }
+    return dialects;
   }
 
   private static Duration duration(String flag, String value, int secondsMin, List<String> errors) {

@@ -51,6 +51,26 @@ final class WebhookFlags {
   String defaultReplicasPerGpu = "";
 
   @Option(
+      names = "--gpu-memory-reserve",
+      defaultValue = "${env:TRANCHE_GPU_MEMORY_RESERVE:-640Mi}",
+      description =
+          "The driver's part of a GPU's memory, where a node's labels tell only the total.")
+  String gpuMemoryReserve = "";
+
+  @Option(
+      names = "--default-gpu-memory",
+      defaultValue = "${env:TRANCHE_DEFAULT_GPU_MEMORY:-}",
+      description =
+          "Total memory of a GPU where no node that admits the pod is labelled; empty refuses requests by memory then.")
+  String defaultGpuMemory = "";
+
+  @Option(
+      names = "--compat",
+      defaultValue = "${env:TRANCHE_COMPAT:-}",
+      description = "Other systems whose words are understood, comma-separated: kai, hami.")
+  String compat = "";
+
+  @Option(
       names = "--scheduler-name",
       defaultValue = "${env:TRANCHE_SCHEDULER_NAME:-tranche-scheduler}",
       description = "Scheduler of every pod that asks for such a resource; empty leaves it alone.")

@@ -1,8 +1,11 @@
 package dev.tranche.webhook;
 
 import static dev.tranche.webhook.Reviews.annotated;
+import static dev.tranche.webhook.Reviews.annotation;
 import static dev.tranche.webhook.Reviews.apply;
 import static dev.tranche.webhook.Reviews.pod;
+import static dev.tranche.webhook.Reviews.replicas;
+import static dev.tranche.webhook.Reviews.warnings;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -211,7 +214,7 @@ class PodMutatorTest {
         "gpu-fraction=0.5 gpu-fraction.main=0.5 | both speak of container \"main\"",
         "gpu-count=2 | stands without a share",
         "gpu-container=main | stands without a share",
-        "gpu-memory=4Gi | does not understand requests by memory",
+        "gpu-memory=4Gi | says how much memory its GPUs have",
         "gpu-fraction=0.5 gpu-placement=fast | allowed are load, packed and spread",
         "gpu-fraction=0.5 gpu-model=a,,b | is no entry of a comma-separated list",
         "gpu-fraction=0.5 gpu-uuid=0 | is no entry of a comma-separated list",
@@ -269,6 +272,49 @@ class PodMutatorTest {
   }
 
   @Test
+  void nodesWithEnoughGpus_ofAnotherCut_areFound_andThePodIsKeptThere() {
+    ObjectNode asking = annotated("gpu-fraction", "4");
+    Mutation mutation = mutator.mutate(asking, cluster(node("a", 10, 2), node("b", 4, 8)));
+    JsonNode after = apply(mutation, asking);
+    assertThat(replicas(after)).isEqualTo("16");
+    assertThat(Reviews.expressions(after)).singleElement().asString().contains("[\"4\"]");
+    assertThat(warnings(mutation)).isEmpty();
+  }
+
+  @Test
+  void daemonSetPod_isCutAsItsOwnNode() {
+    ObjectNode asking = annotated("gpu-fraction", "0.5");
+    ((ObjectNode) asking.path("spec"))
+        .set(
+            "affinity",
+            Reviews.json(
+                """
+                {"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+                  {"matchFields":[{"key":"metadata.name","operator":"In","values":["b"]}]}]}}}
+                """));
+    Mutation mutation = mutator.mutate(asking, cluster(node("a", 10, 1), node("b", 4, 1)));
+    assertThat(replicas(apply(mutation, asking))).isEqualTo("2");
+    assertThat(warnings(mutation)).isEmpty();
+  }
+
+  @Test
+  void models_keepThePodOffNodesOfOthers_alsoAPlainOne() {
+    var t4 =
+        new GpuNode("a", Map.of("nvidia.com/gpu.replicas", "10", "nvidia.com/gpu.product", "T4"));
+    ObjectNode asking = annotated("gpu-model", "!T4");
+    ((ObjectNode) asking.at("/spec/containers/0"))
+        .putObject("resources")
+        .putObject("limits")
+        .put(GPU, "1");
+    JsonNode after = apply(mutator.mutate(asking, cluster(t4)), asking);
+    assertThat(Reviews.expressions(after))
+        .containsExactly(
+            "{\"key\":\"nvidia.com/gpu.product\",\"operator\":\"NotIn\",\"values\":[\"T4\"]}");
+    assertThat(replicas(after)).isEqualTo("1");
+    assertThat(mutator.mutate(after, cluster(t4))).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
   void unknownAnnotation_ofOurs_isWarnedOf() {
     assertThat(warnings(mutator.mutate(annotated("gpu-fracton", "0.5"), EMPTY)))
         .singleElement()
@@ -308,25 +354,9 @@ class PodMutatorTest {
         name, Map.of("nvidia.com/gpu.replicas", "" + replicas, "nvidia.com/gpu.count", "" + gpus));
   }
 
-  private static String replicas(JsonNode pod) {
-    return pod.at("/spec/containers/0/resources/limits").path(GPU).asText();
-  }
-
-  private static String annotation(JsonNode pod, String name) {
-    return pod.at("/metadata/annotations").path("tranche.dev/" + name).asText();
-  }
-
   private String denial(JsonNode pod, MutationRules.Cluster cluster) {
     return mutator.mutate(pod, cluster) instanceof Mutation.Denied(String message)
         ? message
         : "not denied";
-  }
-
-  private static List<String> warnings(Mutation mutation) {
-    return switch (mutation) {
-      case Mutation.Unchanged(var warnings) -> warnings;
-      case Mutation.Patched(var patch, var warnings) -> warnings;
-      case Mutation.Denied(String message) -> throw new AssertionError("denied: " + message);
-    };
   }
 }

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.List;
 
 /** AdmissionReviews as the API server sends them, and pods made of less. */
 final class Reviews {
@@ -53,6 +54,37 @@ final class Reviews {
     return switch (mutation) {
       case Mutation.Patched(var patch, var warnings) -> JsonPatch.apply(patch.operations(), pod);
       case Mutation.Unchanged(var warnings) -> pod;
+      case Mutation.Denied(String message) -> throw new AssertionError("denied: " + message);
+    };
+  }
+
+  /** Of the first container. */
+  static String replicas(JsonNode pod) {
+    return pod.at("/spec/containers/0/resources/limits").path("nvidia.com/gpu").asText();
+  }
+
+  /** One of ours. */
+  static String annotation(JsonNode pod, String name) {
+    return pod.at("/metadata/annotations").path("tranche.dev/" + name).asText();
+  }
+
+  /** What the pod requires of its node's labels, in the first of its terms. */
+  static List<String> expressions(JsonNode pod) {
+    return pod.at(
+            "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions")
+        .valueStream()
+        .map(JsonNode::toString)
+        .toList();
+  }
+
+  static String denial(Mutation mutation) {
+    return mutation instanceof Mutation.Denied(String message) ? message : "not denied";
+  }
+
+  static List<String> warnings(Mutation mutation) {
+    return switch (mutation) {
+      case Mutation.Unchanged(var warnings) -> warnings;
+      case Mutation.Patched(var patch, var warnings) -> warnings;
       case Mutation.Denied(String message) -> throw new AssertionError("denied: " + message);
     };
   }

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.webhook.WebhookConfig.Read;
 import java.time.Duration;
 import java.util.List;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
@@ -32,6 +33,9 @@ class WebhookConfigTest {
             "--metrics-address=[::1]:2",
             "--resource=nvidia.com/gpu.shared, nvidia.com/gpu",
             "--default-replicas-per-gpu=4",
+            "--gpu-memory-reserve=1Gi",
+            "--default-gpu-memory=16Gi",
+            "--compat=kai,hami",
             "--scheduler-name=",
             "--runtime-class=",
             "--authority-life=2h",
@@ -43,7 +47,13 @@ class WebhookConfigTest {
     assertThat(config.metrics()).hasToString("[::1]:2");
     assertThat(config.rules())
         .isEqualTo(
-            new MutationRules(List.of("nvidia.com/gpu.shared", "nvidia.com/gpu"), 4, "", ""));
+            new MutationRules(
+                List.of("nvidia.com/gpu.shared", "nvidia.com/gpu"),
+                4,
+                "",
+                "",
+                new MutationRules.Memory(1L << 30, 16L << 30),
+                Set.of(Dialect.KAI, Dialect.HAMI)));
     assertThat(config.authorityLife()).isEqualTo(Duration.ofHours(2));
     assertThat(config.certificateLife()).isEqualTo(Duration.ofSeconds(90));
     assertThat(config.drainDelay()).isZero();
@@ -57,9 +67,11 @@ class WebhookConfigTest {
             "--listen-address=8443",
             "--resource=gpu",
             "--default-replicas-per-gpu=0",
+            "--gpu-memory-reserve=some",
+            "--compat=volcano",
             "--certificate-life=forever");
     assertThat(read).isInstanceOf(Read.Invalid.class);
-    assertThat(((Read.Invalid) read).errors()).hasSize(5).allMatch(e -> e.startsWith("--"));
+    assertThat(((Read.Invalid) read).errors()).hasSize(7).allMatch(e -> e.startsWith("--"));
   }
 
   private static WebhookConfig valid(String... arguments) {

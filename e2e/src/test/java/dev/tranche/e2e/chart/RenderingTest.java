@@ -34,6 +34,7 @@ class RenderingTest {
     "extender.mode, both, scheduler (a stock kube-scheduler in our pod) and service",
     "extender.policy, fast, 'load, packed and spread'",
     "mps.root, run/mps, a folder of the node",
+    "webhook.compat.run, true, webhook.compat.run is unknown; allowed are kai and hami",
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {
@@ -93,6 +94,14 @@ class RenderingTest {
         .contains("- name: nvidia.com/gpu\n");
     assertThat(render(Map.of("config.name", "theirs"))).contains("mps-control-daemon, mount-shm");
     assertThat(render(Map.of())).doesNotContain("mps");
+  }
+
+  @Test
+  void othersWords_areSwitchedOnOneByOne() {
+    assertThat(render(Map.of("webhook.compat.kai", true))).contains("--compat=kai\n");
+    assertThat(render(Map.of("webhook.compat.kai", true, "webhook.compat.hami", true)))
+        .contains("--compat=kai,hami\n");
+    assertThat(render(Map.of())).doesNotContain("--compat");
   }
 
   private static String render(Map<String, Object> values) {

@@ -2,32 +2,89 @@ package dev.tranche.webhook.nodes;
 
 import dev.tranche.api.Names;
 import java.util.Map;
+import java.util.Optional;
 import java.util.OptionalInt;
+import java.util.OptionalLong;
+import java.util.regex.Pattern;
 
 /**
- * A node that is labelled with its replicas per GPU.
- *
- * @param labels all of them, since pods select by any
+ * A node that is labelled with its replicas per GPU. Its labels are read once, since every pod that
+ * asks for a share looks at every node.
  */
-public record GpuNode(String name, Map<String, String> labels) {
+public final class GpuNode {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";
+  private static final Pattern POSITIVE = Pattern.compile("[1-9]\\d{0,8}");
+  private static final long MIB = 1L << 20;
 
-  public GpuNode {
-    labels = Map.copyOf(labels);
+  private final String name;
+  private final Map<String, String> labels;
+  private final OptionalInt replicasPerGpu;
+  private final OptionalInt gpus;
+  private final OptionalInt memoryMib;
+  private final OptionalInt usableMib;
+  private final Optional<String> product;
+
+  /**
+   * @param labels all of them, since pods select by any
+   */
+  public GpuNode(String name, Map<String, String> labels) {
+    this.name = name;
+    this.labels = Map.copyOf(labels);
+    replicasPerGpu = positive(Names.LABEL_REPLICAS);
+    gpus = positive(LABEL_COUNT);
+    memoryMib = positive(Names.LABEL_MEMORY);
+    usableMib = positive(Names.LABEL_MEMORY_USABLE);
+    product = Optional.ofNullable(labels.get(Names.LABEL_PRODUCT)).filter(p -> !p.isEmpty());
+  }
+
+  public String name() {
+    return name;
+  }
+
+  public Map<String, String> labels() {
+    return labels;
   }
 
   /** R, where the label is a number from 1. GPU Feature Discovery writes 0 for a node at fault. */
   public OptionalInt replicasPerGpu() {
-    return positive(Names.LABEL_REPLICAS);
+    return replicasPerGpu;
   }
 
   public OptionalInt gpus() {
-    return positive(LABEL_COUNT);
+    return gpus;
+  }
+
+  /** Memory of one GPU, with the driver's part, as the label says it. */
+  public OptionalInt memoryMib() {
+    return memoryMib;
+  }
+
+  /**
+   * Memory of one GPU that programs can have.
+   *
+   * @param reserveBytes the driver's part, where no label says what is usable
+   */
+  public OptionalLong usableBytes(long reserveBytes) {
+    if (usableMib.isPresent()) {
+      return OptionalLong.of(usableMib.getAsInt() * MIB);
+    }
+    return memoryMib.isPresent()
+        ? OptionalLong.of(Math.max(0, memoryMib.getAsInt() * MIB - reserveBytes))
+        : OptionalLong.empty();
+  }
+
+  /** The product as GPU Feature Discovery writes it. */
+  public Optional<String> product() {
+    return product;
+  }
+
+  public boolean sharesByMps() {
+    return labels.getOrDefault(Names.LABEL_SHARING, "").equals("mps");
   }
 
   private OptionalInt positive(String label) {
     String text = labels.getOrDefault(label, "");
-    return text.matches("[1-9]\\d{0,4}")
+    return POSITIVE.matcher(text).matches()
         ? OptionalInt.of(Integer.parseInt(text))
         : OptionalInt.empty();
   }

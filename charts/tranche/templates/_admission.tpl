@@ -1,0 +1,62 @@
+{{/* Resources that bring a pod to the webhook, as a CEL list: ours, and HAMi's where they are understood. */}}
+{{- define "tranche.askedResources" -}}
+{{- $names := include "tranche.resources" . | fromJsonArray -}}
+{{- if .Values.webhook.compat.hami -}}
+{{- $names = concat $names (list "nvidia.com/gpumem" "nvidia.com/gpumem-percentage" "nvidia.com/gpucores") -}}
+{{- end -}}
+{{- $names | uniq | toJson -}}
+{{- end -}}
+
+{{/* Annotations besides ours that bring a pod to the webhook, as a CEL list. */}}
+{{- define "tranche.askedAnnotations" -}}
+{{- $words := list -}}
+{{- if .Values.webhook.compat.kai -}}
+{{- $words = list "gpu-fraction" "gpu-memory" "gpu-fraction-num-devices" "gpu-fraction-container-name" -}}
+{{- end -}}
+{{- $words | toJson -}}
+{{- end -}}
+
+{{/* CEL: whether the annotation k asks for a share. */}}
+{{- define "tranche.asksForShare" -}}
+k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.compat.kai }}, 'gpu-fraction', 'gpu-memory'{{ end }}] || k.startsWith('tranche.dev/gpu-fraction.') || k.startsWith('tranche.dev/gpu-memory.')
+{{- end -}}
+
+{{/* CEL: whether the annotation k is a request, or a word of ours that the extender believes. */}}
+{{- define "tranche.fixedAnnotation" -}}
+k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction']
+{{- end -}}
+
+{{/* The API server's name of the extender's account. */}}
+{{- define "tranche.extenderAccount" -}}
+system:serviceaccount:{{ .Release.Namespace }}:{{ include "tranche.name" . }}-extender
+{{- end -}}
+
+{{/* Other systems whose words the webhook reads, comma-separated. */}}
+{{- define "tranche.dialects" -}}
+{{- $on := list -}}
+{{- range $word := list "kai" "hami" -}}
+{{- if get $.Values.webhook.compat $word -}}{{- $on = append $on $word -}}{{- end -}}
+{{- end -}}
+{{- $on | join "," -}}
+{{- end -}}
+
+{{/* Scheduler names of pods that the webhook rewrites, as a CEL list. */}}
+{{- define "tranche.schedulerNames" -}}
+{{- $names := list "" "default-scheduler" -}}
+{{- if and .Values.extender.enabled (eq .Values.extender.mode "scheduler") -}}
+{{- $names = append $names .Values.scheduler.name -}}
+{{- end -}}
+{{- $names | uniq | toJson -}}
+{{- end -}}
+
+{{/* Values of ours that cannot be meant are refused here, in sentences. */}}
+{{- define "tranche.validateAdmission" -}}
+{{- if not (kindIs "map" .Values.webhook.compat) -}}
+{{- fail "webhook.compat is a map of the words that are understood, for example {kai: true, hami: false}." -}}
+{{- end -}}
+{{- range $word, $on := .Values.webhook.compat -}}
+{{- if not (has $word (list "kai" "hami")) -}}
+{{- fail (printf "webhook.compat.%s is unknown; allowed are kai and hami." $word) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}

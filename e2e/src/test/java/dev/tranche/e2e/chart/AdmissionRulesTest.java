@@ -1,0 +1,231 @@
+package dev.tranche.e2e.chart;
+
+import static java.util.stream.Collectors.joining;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MatchCondition;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhook;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.ValidatingAdmissionPolicy;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.ValidatingAdmissionPolicySpec;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The rules that the API server judges by itself, on pods that lack what may be lacking. */
+class AdmissionRulesTest {
+  private static final String EXTENDER = "system:serviceaccount:tranche:tranche-extender";
+  private static final String REQUEST = "'resources':{'limits':{'nvidia.com/gpu':'3'}}";
+  private static final String HALF = "{'tranche.dev/gpu-fraction':'0.5'}";
+  private static final String STAMPED =
+      "{'tranche.dev/gpu-fraction':'0.5','tranche.dev/replicas-per-gpu':'10'}";
+  private static final List<HasMetadata> CHART = rendered(Map.of());
+
+  private static final List<String> BARE =
+      List.of(
+          "{'metadata':{'name':'p'},'spec':{'containers':[{'name':'a'}]}}",
+          "{'metadata':{'annotations':{},'labels':{}},'spec':{'containers':[{'name':'a','resources':{}}],'initContainers':[]}}",
+          "{'metadata':{},'spec':{'containers':[{'name':'a','resources':{'limits':{},'requests':{'cpu':'1'}}}],'initContainers':[{'name':'i'}]}}",
+          "{'metadata':{},'spec':{'containers':[{'name':'a','resources':{'limits':{'nvidia.com/gpu':'0'},'requests':{'nvidia.com/gpu':'0'}}}]}}");
+
+  static List<String> bare() {
+    return BARE;
+  }
+
+  @ParameterizedTest
+  @MethodSource("bare")
+  void barePod_isNoneOfOurBusiness_andBringsNoExpressionToFail(String pod) {
+    assertThat(matches(fraction(CHART).getMatchConditions(), json(pod))).isFalse();
+    policies()
+        .forEach(
+            p -> {
+              Stream.concat(
+                      p.getMatchConditions().stream().map(MatchCondition::getExpression),
+                      p.getValidations().stream().map(v -> v.getExpression()))
+                  .forEach(e -> Cel.holds(e, json(pod), json(pod), "someone"));
+              assertThat(allowed(p, pod, pod, "someone")).isTrue();
+            });
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        HALF + "|'name':'a'| false",
+        "{'tranche.dev/gpu-memory.a':'4Gi'} |'name':'a'| false",
+        HALF + "|" + REQUEST + "| false",
+        STAMPED + "|" + REQUEST + "| true",
+        STAMPED + "|'resources':{'limits':{'cpu':'1'}}| false",
+        STAMPED + "|'resources':{'limits':{'nvidia.com/gpu':'0'}}| false",
+        "{'gpu-fraction':'0.5'} |'name':'a'| true",
+        "{'tranche.dev/gpu-model':'a'} |'name':'a'| true",
+      })
+  void share_needsARequest(String annotations, String container, boolean allowed) {
+    var policy = policy("tranche-share-without-request");
+    assertThat(allowed(policy, pod(annotations, "{" + container + "}", ""), "{}", "someone"))
+        .isEqualTo(allowed);
+    assertThat(
+            allowed(
+                policy,
+                pod(annotations, "{}", ",'initContainers':[{" + container + "}]"),
+                "{}",
+                "someone"))
+        .isEqualTo(allowed);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"kai-scheduler, true", "default-scheduler, false", "tranche-scheduler, false"})
+  void share_isJudgedOnlyOnItsWayToOurScheduler(String scheduler, boolean allowed) {
+    String pod = pod(HALF, "{}", ",'schedulerName':'" + scheduler + "'");
+    assertThat(allowed(policy("tranche-share-without-request"), pod, "{}", "someone"))
+        .isEqualTo(allowed);
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '`',
+      value = {
+        STAMPED + "|" + STAMPED + "| true",
+        STAMPED + "|{'tranche.dev/gpu-fraction':'1','tranche.dev/replicas-per-gpu':'10'}| false",
+        STAMPED + "|{'tranche.dev/gpu-fraction':'0.5','tranche.dev/replicas-per-gpu':'1'}| false",
+        STAMPED + "|" + HALF + "| false",
+        STAMPED + "|null| false",
+        "null|" + HALF + "| false",
+        "{}|{'tranche.dev/gpu':'GPU-1'}| false",
+        "{'tranche.dev/gpu':'GPU-1'}|{'tranche.dev/gpu':'GPU-2'}| false",
+        HALF + "|{'tranche.dev/gpu-fraction':'0.5','granted':'x'}| true",
+        "{'a':'b'}|null| true",
+      })
+  void whatWasAskedAndGranted_isFixed(String before, String after, boolean allowed) {
+    var policy = policy("tranche-fixed-annotations");
+    String old = pod(before, "{}", "");
+    String now = pod(after, "{}", "");
+    assertThat(allowed(policy, now, old, "someone")).isEqualTo(allowed);
+    assertThat(allowed(policy, now, old, EXTENDER)).isTrue();
+  }
+
+  @Test
+  void bindingWithOurWords_isTheExtendersAlone() {
+    var policy = policy("tranche-binding-annotations");
+    String ours = "{'metadata':{'annotations':{'tranche.dev/gpu':'GPU-1'}},'target':{'name':'n'}}";
+    assertThat(allowed(policy, ours, "{}", EXTENDER)).isTrue();
+    assertThat(allowed(policy, ours, "{}", "system:kube-scheduler")).isFalse();
+    String plain = "{'metadata':{'name':'p'},'target':{'name':'n'}}";
+    assertThat(allowed(policy, plain, "{}", "system:kube-scheduler")).isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{'metadata':{'annotations':{'tranche.dev/gpu-fraction':'1'}},'spec':{'containers':[{'name':'a'}]}}",
+        "{'metadata':{},'spec':{'containers':[{'resources':{'limits':{'nvidia.com/gpu':'1'}}}]}}",
+        "{'metadata':{},'spec':{'containers':[{'resources':{'requests':{'nvidia.com/gpu':'1'}}}]}}",
+        "{'metadata':{},'spec':{'containers':[{}],'initContainers':[{'resources':{'limits':{'nvidia.com/gpu':'1'}}}]}}",
+      })
+  void podThatAsks_isSentToTheWebhook(String pod) {
+    assertThat(matches(fraction(CHART).getMatchConditions(), json(pod))).isTrue();
+  }
+
+  @Test
+  void othersWords_bringAPodToTheWebhook_whereTheyAreSwitchedOn() {
+    var kai = json(pod("{'gpu-fraction':'0.5'}", "{}", ""));
+    var hami = json(pod("null", "{'resources':{'limits':{'nvidia.com/gpumem':'4096'}}}", ""));
+    var both = fraction(rendered(Map.of("webhook.compat.kai", true, "webhook.compat.hami", true)));
+    assertThat(matches(both.getMatchConditions(), kai)).isTrue();
+    assertThat(matches(both.getMatchConditions(), hami)).isTrue();
+    assertThat(matches(fraction(CHART).getMatchConditions(), kai)).isFalse();
+    assertThat(matches(fraction(CHART).getMatchConditions(), hami)).isFalse();
+  }
+
+  @Test
+  void everyPolicy_isBound_andItsSentenceIsExplained() throws Exception {
+    String page = Files.readString(Path.of("../docs/errors.md"));
+    String bindings =
+        CHART.stream()
+            .filter(o -> o.getKind().equals("ValidatingAdmissionPolicyBinding"))
+            .map(o -> o.getMetadata().getName())
+            .sorted()
+            .collect(joining(","));
+    assertThat(bindings)
+        .isEqualTo(
+            CHART.stream()
+                .filter(ValidatingAdmissionPolicy.class::isInstance)
+                .map(o -> o.getMetadata().getName())
+                .sorted()
+                .collect(joining(",")));
+    policies()
+        .flatMap(p -> p.getValidations().stream())
+        // The API server refuses a policy whose message has a line break.
+        .peek(v -> assertThat(v.getMessage()).doesNotContain("\n"))
+        .forEach(
+            v ->
+                assertThat(page)
+                    .contains(v.getMessage().substring(0, v.getMessage().indexOf(':') + 1)));
+  }
+
+  private static boolean allowed(
+      ValidatingAdmissionPolicySpec policy, String object, String oldObject, String username) {
+    return !policy.getMatchConditions().stream()
+            .allMatch(c -> Cel.holds(c.getExpression(), json(object), json(oldObject), username))
+        || policy.getValidations().stream()
+            .allMatch(v -> Cel.holds(v.getExpression(), json(object), json(oldObject), username));
+  }
+
+  private static boolean matches(List<MatchCondition> conditions, Map<String, ?> pod) {
+    return conditions.stream()
+        .allMatch(c -> Cel.holds(c.getExpression(), pod, Map.of(), "someone"));
+  }
+
+  private static String pod(String annotations, String container, String fields) {
+    String metadata = annotations.equals("null") ? "" : "'annotations':" + annotations;
+    return "{'metadata':{%s},'spec':{'containers':[%s]%s}}".formatted(metadata, container, fields);
+  }
+
+  private static MutatingWebhook fraction(List<HasMetadata> chart) {
+    return chart.stream()
+        .filter(MutatingWebhookConfiguration.class::isInstance)
+        .flatMap(c -> ((MutatingWebhookConfiguration) c).getWebhooks().stream())
+        .filter(w -> w.getName().startsWith("fraction."))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static Stream<ValidatingAdmissionPolicySpec> policies() {
+    return CHART.stream()
+        .filter(ValidatingAdmissionPolicy.class::isInstance)
+        .map(p -> ((ValidatingAdmissionPolicy) p).getSpec());
+  }
+
+  private static ValidatingAdmissionPolicySpec policy(String name) {
+    return CHART.stream()
+        .filter(o -> o.getMetadata().getName().equals(name))
+        .filter(ValidatingAdmissionPolicy.class::isInstance)
+        .map(p -> ((ValidatingAdmissionPolicy) p).getSpec())
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static List<HasMetadata> rendered(Map<String, Object> values) {
+    String text = new Rendering("none", "none", values).render(Path.of("../charts/tranche"));
+    return Stream.of(text.split("\n---\n"))
+        .filter(document -> document.contains("admissionregistration.k8s.io/v1"))
+        .map(document -> (HasMetadata) Serialization.unmarshal(document))
+        .toList();
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<String, ?> json(String text) {
+    return Serialization.unmarshal(text.replace('\'', '"'), Map.class);
+  }
+}

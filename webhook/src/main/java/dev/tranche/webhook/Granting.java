@@ -1,0 +1,87 @@
+package dev.tranche.webhook;
+
+import dev.tranche.api.Names;
+import dev.tranche.webhook.nodes.GpuNode;
+import java.util.ArrayList;
+import java.util.List;
+
+/** What comes of a pod's asks on the nodes that it can land on. */
+sealed interface Granting {
+  /**
+   * @param cut of the nodes that it is to land on
+   * @param pinnedMib the memory that nodes must be labelled with; empty: any
+   */
+  record Granted(List<Grant> grants, Cut cut, List<String> pinnedMib, List<String> warnings)
+      implements Granting {
+    public Granted {
+      grants = List.copyOf(grants);
+      pinnedMib = List.copyOf(pinnedMib);
+      warnings = List.copyOf(warnings);
+    }
+
+    /** Keeps the pod on nodes where its replicas mean what they were computed to mean. */
+    void require(Affinity affinity) {
+      if (cut.pinned()) {
+        String replicas = String.valueOf(cut.replicasPerGpu());
+        affinity.require(Names.LABEL_REPLICAS, "In", List.of(replicas));
+      }
+      // Always: replicas of a GPU with another memory would be another amount.
+      if (!pinnedMib.isEmpty()) {
+        affinity.require(Names.LABEL_MEMORY, "In", pinnedMib);
+      }
+    }
+  }
+
+  /** The pod is denied, in these sentences. */
+  record Refused(List<String> reasons) implements Granting {
+    public Refused {
+      reasons = List.copyOf(reasons);
+    }
+  }
+
+  /**
+   * @param asks at least one
+   * @param nodes all that are labelled
+   */
+  static Granting of(PodView pod, Asks asks, List<GpuNode> nodes, MutationRules rules) {
+    Landing landing = Landing.of(pod, asks, nodes, rules.memory());
+    Cut cut = Cut.of(landing, rules.defaultReplicasPerGpu());
+    var warnings = new ArrayList<String>();
+    cut.warning().ifPresent(warnings::add);
+    if (landing.able().isEmpty() && !nodes.isEmpty()) {
+      warnings.add(Warning.NO_NODE.of());
+    }
+    if (asks.memoryBytesMax().isEmpty()) {
+      return of(pod, asks, cut, 0, List.of(), warnings, rules);
+    }
+    return switch (GpuMemory.of(asks, cut, rules.memory())) {
+      case GpuMemory.Refused(String reason) -> new Refused(List.of(reason));
+      case GpuMemory.Known(long usableBytes, var pinnedMib, var warning) -> {
+        warning.ifPresent(warnings::add);
+        yield of(pod, asks, cut.on(pinnedMib), usableBytes, pinnedMib, warnings, rules);
+      }
+    };
+  }
+
+  private static Granting of(
+      PodView pod,
+      Asks asks,
+      Cut cut,
+      long usableBytes,
+      List<String> pinnedMib,
+      List<String> warnings,
+      MutationRules rules) {
+    List<Grant> grants = Grant.of(asks, cut.replicasPerGpu(), usableBytes);
+    List<String> denials = Denials.of(pod, grants, cut, rules.resources().getFirst());
+    if (!denials.isEmpty()) {
+      return new Refused(denials);
+    }
+    grants.stream().filter(Grant::roundedUp).map(Grant::warning).forEach(warnings::add);
+    asks.asks().stream()
+        .map(Asks.Ask::container)
+        .filter(c -> !c.spec().path("resources").path("claims").isEmpty())
+        .map(c -> Warning.CLAIMS.of(c.name()))
+        .forEach(warnings::add);
+    return new Granted(grants, cut, pinnedMib, warnings);
+  }
+}

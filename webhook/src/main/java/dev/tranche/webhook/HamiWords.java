@@ -1,0 +1,144 @@
+package dev.tranche.webhook;
+
+import dev.tranche.api.Names;
+import dev.tranche.webhook.PodView.Container;
+import dev.tranche.webhook.nodes.GpuNode;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * HAMi's resources and annotations. There {@code nvidia.com/gpu: N} is a number of GPUs, and the
+ * resources beside it say how much of each.
+ */
+final class HamiWords {
+  private static final String MEMORY = "nvidia.com/gpumem";
+  private static final String MEMORY_PERCENTAGE = "nvidia.com/gpumem-percentage";
+  private static final String CORES = "nvidia.com/gpucores";
+  private static final String PRIORITY = "nvidia.com/priority";
+  private static final String POLICY = "hami.io/gpu-scheduler-policy";
+  private static final Map<String, String> PLACEMENTS =
+      Map.of("binpack", "packed", "spread", "spread");
+
+  /** What is left of an annotation's 63 characters after ours. */
+  private static final int CONTAINER_CHARS_MAX = 50;
+
+  private static final int MODELS_MAX = 16;
+
+  private final Translation pod;
+  private final List<GpuNode> nodes;
+  private final String resource;
+  private @Nullable String countedFirst;
+  private long gpus = 1;
+
+  HamiWords(Translation pod, List<GpuNode> nodes, String resource) {
+    this.pod = pod;
+    this.nodes = nodes;
+    this.resource = resource;
+  }
+
+  void read(PodView view) {
+    view.containers().forEach(this::container);
+    list("nvidia.com/use-gputype", "nvidia.com/nouse-gputype", Names.GPU_MODEL, true);
+    list("nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid", Names.GPU_UUID, false);
+    String policy = pod.annotation(POLICY);
+    if (policy != null && PLACEMENTS.containsKey(policy)) {
+      pod.sayUnlessSaid(
+          Dialect.HAMI, POLICY, policy, Names.GPU_PLACEMENT, PLACEMENTS.getOrDefault(policy, ""));
+    } else if (policy != null) {
+      pod.ignore(Dialect.HAMI, POLICY, policy);
+    }
+  }
+
+  private void container(Container container) {
+    long memoryMib = container.requested(MEMORY);
+    long percentage = container.requested(MEMORY_PERCENTAGE);
+    long cores = container.requested(CORES);
+    if (memoryMib == 0 && percentage == 0 && cores == 0) {
+      return;
+    }
+    count(container, Math.max(1, container.requested(resource)));
+    if (memoryMib > 0) {
+      say(container, MEMORY, memoryMib, Names.GPU_MEMORY, memoryMib + "Mi");
+    } else if (percentage > 0) {
+      say(container, MEMORY_PERCENTAGE, percentage, Names.GPU_FRACTION, percentage + "%");
+    } else {
+      say(container, CORES, cores, Names.GPU_FRACTION, cores + "%");
+    }
+    if (cores > 0 && memoryMib + percentage > 0) {
+      pod.ignore(Dialect.HAMI, CORES, String.valueOf(cores));
+    }
+    for (String section : List.of("limits", "requests")) {
+      pod.section(container, section)
+          .remove(List.of(MEMORY, MEMORY_PERCENTAGE, CORES, PRIORITY, resource));
+    }
+  }
+
+  private void say(Container container, String theirs, long value, String ours, String ourValue) {
+    if (container.name().length() <= CONTAINER_CHARS_MAX) {
+      String key = ours + "." + container.name();
+      pod.say(Dialect.HAMI, theirs, String.valueOf(value), key, ourValue);
+    } else {
+      pod.say(Dialect.HAMI, theirs, String.valueOf(value), ours, ourValue);
+      pod.say(Dialect.HAMI, theirs, container.name(), Names.GPU_CONTAINER, container.name());
+    }
+  }
+
+  private void count(Container container, long wanted) {
+    if (countedFirst == null) {
+      countedFirst = container.name();
+      gpus = wanted;
+      if (wanted > 1) {
+        String count = String.valueOf(wanted);
+        pod.say(Dialect.HAMI, resource, count, Names.GPU_COUNT, count);
+      }
+    } else if (gpus != wanted) {
+      pod.refuse(Denial.OTHERS_COUNTS_DIFFER.of(container.name(), wanted, gpus));
+    }
+  }
+
+  private void list(String use, String avoid, String ours, boolean models) {
+    String used = pod.annotation(use);
+    String avoided = pod.annotation(avoid);
+    if (used == null && avoided == null) {
+      return;
+    }
+    String list =
+        Stream.concat(entries(used, models), entries(avoided, models).map(entry -> "!" + entry))
+            .collect(Collectors.joining(","));
+    if (!list.isEmpty()) {
+      String theirs = used != null ? use : avoid;
+      pod.sayUnlessSaid(Dialect.HAMI, theirs, list, ours, list);
+    }
+  }
+
+  private Stream<String> entries(@Nullable String list, boolean models) {
+    Stream<String> entries =
+        list == null
+            ? Stream.of()
+            : Stream.of(list.split(",", -1)).map(String::strip).filter(e -> !e.isEmpty());
+    return models ? entries.flatMap(this::products).distinct() : entries;
+  }
+
+  /** HAMi takes a part of a name, such as A100; we take names, so those of the nodes. */
+  private Stream<String> products(String part) {
+    String wanted = plain(part);
+    List<String> products =
+        nodes.stream()
+            .flatMap(n -> n.product().stream())
+            .filter(p -> plain(p).contains(wanted))
+            .map(p -> p.endsWith("-SHARED") ? p.substring(0, p.length() - 7) : p)
+            .distinct()
+            .sorted()
+            .limit(MODELS_MAX)
+            .toList();
+    return products.isEmpty() ? Stream.of(part) : products.stream();
+  }
+
+  private static String plain(String name) {
+    return name.replace(' ', '-').toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,69 @@
+package dev.tranche.webhook;
+
+import dev.tranche.api.Names;
+import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.NodeSelection;
+import dev.tranche.webhook.nodes.ProductList;
+import java.util.List;
+
+/**
+ * The nodes that a pod can land on.
+ *
+ * @param admitted labelled nodes that its nodeSelector, required affinity and list of models admit
+ * @param able those whose GPUs are as many and as large as it asks for; where there are none, all
+ *     that admit it, for the sentence that refuses the pod
+ */
+record Landing(List<GpuNode> admitted, List<GpuNode> able) {
+  /** More models than a cluster has. */
+  private static final int PRODUCTS_MAX = 32;
+
+  Landing {
+    admitted = List.copyOf(admitted);
+    able = List.copyOf(able);
+  }
+
+  static Landing of(PodView pod, Asks asks, List<GpuNode> nodes, MutationRules.Memory memory) {
+    var selection = new NodeSelection(pod.spec());
+    var products = new ProductList(pod.annotations().get(Names.GPU_MODEL));
+    List<GpuNode> admitted =
+        nodes.stream()
+            .filter(n -> n.replicasPerGpu().isPresent())
+            .filter(products::admits)
+            .filter(selection::admits)
+            .toList();
+    long wantedBytes = asks.memoryBytesMax().orElse(0);
+    int wantedGpus = asks.gpusMax();
+    List<GpuNode> able =
+        admitted.stream()
+            .filter(n -> n.gpus().orElse(Integer.MAX_VALUE) >= wantedGpus)
+            .filter(
+                n ->
+                    wantedBytes == 0
+                        || n.usableBytes(memory.reserveBytes()).orElse(0) >= wantedBytes)
+            .toList();
+    return new Landing(admitted, able.isEmpty() ? admitted : able);
+  }
+
+  /**
+   * Keeps the pod off nodes of other models, so that an autoscaler sees it. Said as what it may not
+   * be: a node without the label may well have the right one.
+   */
+  static void requireModel(PodView pod, List<GpuNode> nodes, Affinity affinity) {
+    String list = pod.annotations().get(Names.GPU_MODEL);
+    if (list == null) {
+      return;
+    }
+    var products = new ProductList(list);
+    List<String> others =
+        nodes.stream()
+            .filter(n -> !products.admits(n))
+            .flatMap(n -> n.product().stream())
+            .distinct()
+            .sorted()
+            .limit(PRODUCTS_MAX)
+            .toList();
+    if (!others.isEmpty()) {
+      affinity.require(Names.LABEL_PRODUCT, "NotIn", others);
+    }
+  }
+}

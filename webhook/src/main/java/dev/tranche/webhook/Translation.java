@@ -1,0 +1,120 @@
+package dev.tranche.webhook;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.nodes.GpuNode;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A pod in our words, where it came in another system's. What they wrote stays on the pod, but for
+ * the resources that no node of ours has; so a second look finds both, in agreement.
+ */
+final class Translation {
+  private final JsonNode original;
+  private final Map<String, String> annotations;
+  private final Map<String, String> added = new LinkedHashMap<>();
+  private final List<String> warnings = new ArrayList<>();
+  private final List<String> problems = new ArrayList<>();
+  private @Nullable JsonNode copy;
+
+  private Translation(PodView view) {
+    original = view.pod();
+    annotations = view.annotations();
+  }
+
+  static Translation of(PodView view, MutationRules rules, List<GpuNode> nodes) {
+    var translation = new Translation(view);
+    if (rules.dialects().contains(Dialect.KAI)) {
+      KaiWords.read(translation);
+    }
+    if (rules.dialects().contains(Dialect.HAMI)) {
+      new HamiWords(translation, nodes, rules.resources().getFirst()).read(view);
+    }
+    return translation.finish();
+  }
+
+  /** The pod to go on with: the one that came, or a copy. */
+  JsonNode pod() {
+    return copy == null ? original : copy;
+  }
+
+  private JsonNode copy() {
+    JsonNode made = copy == null ? original.deepCopy() : copy;
+    copy = made;
+    return made;
+  }
+
+  List<String> warnings() {
+    return warnings;
+  }
+
+  List<String> problems() {
+    return problems;
+  }
+
+  /** Puts our annotations on the pod that came. */
+  void write(JsonPatch patch) {
+    if (!added.isEmpty() && !original.path("metadata").path("annotations").isObject()) {
+      patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
+    }
+    added.forEach((key, value) -> patch.add(value, "metadata", "annotations", key));
+  }
+
+  /** An annotation of the pod that came. */
+  @Nullable String annotation(String key) {
+    return annotations.get(key);
+  }
+
+  /** Says in our words what theirs mean; ours, where they are there, must agree. */
+  void say(Dialect dialect, String theirs, String theirValue, String ours, String value) {
+    String known = annotations.getOrDefault(ours, added.get(ours));
+    if (known == null) {
+      warnings.add(Warning.OTHERS_WORD.of(theirs, dialect, ours, Shown.of(value)));
+      added.put(ours, value);
+    } else if (!known.strip().equals(value)) {
+      problems.add(
+          Denial.OTHERS_WORD_TWICE.of(
+              theirs, dialect, Shown.of(theirValue), ours, Shown.of(known)));
+    }
+  }
+
+  /** As {@link #say}, where ours decide if both are there. */
+  void sayUnlessSaid(Dialect dialect, String theirs, String theirValue, String ours, String value) {
+    if (!annotations.containsKey(ours)) {
+      say(dialect, theirs, theirValue, ours, value);
+    }
+  }
+
+  void ignore(Dialect dialect, String theirs, String value) {
+    warnings.add(Warning.OTHERS_WORD_IGNORED.of(theirs, Shown.of(value), dialect));
+  }
+
+  void refuse(String problem) {
+    problems.add(problem);
+  }
+
+  /** A section of a container's resources, in the copy, to be changed. */
+  ObjectNode section(PodView.Container container, String section) {
+    JsonNode resources =
+        copy().path("spec").path(container.list()).path(container.index()).path("resources");
+    return resources.path(section) instanceof ObjectNode object
+        ? object
+        : JsonNodeFactory.instance.objectNode();
+  }
+
+  private Translation finish() {
+    if (!added.isEmpty() && copy().path("metadata") instanceof ObjectNode metadata) {
+      ObjectNode map =
+          metadata.path("annotations") instanceof ObjectNode object
+              ? object
+              : metadata.putObject("annotations");
+      added.forEach(map::put);
+    }
+    return this;
+  }
+}

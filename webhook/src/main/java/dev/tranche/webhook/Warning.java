@@ -1,0 +1,37 @@
+package dev.tranche.webhook;
+
+/** What the owner of a pod should know though it is admitted. docs/errors.md lists them all. */
+enum Warning {
+  ROUNDED_UP(
+      "container %s asks for %s of a GPU and is granted %s: GPUs are cut into %d replicas, and it is rounded up"),
+  MEMORY_ROUNDED_UP(
+      "container %s asks for %s of GPU memory and is granted %s of a GPU, %dMi: GPUs are cut into %d replicas, and it is rounded up"),
+  NODES_DISAGREE(
+      "nodes that this pod can land on cut a GPU into %s replicas; it is kept on those with %d. Narrow its nodeSelector to choose"),
+  MEMORIES_DISAGREE(
+      "nodes that this pod can land on have GPUs of %s MiB, on which %s is not the same share; it is kept on those of %s MiB. Narrow its nodeSelector to choose"),
+  NO_NODE(
+      "no GPU node of this cluster satisfies this pod's nodeSelector, required node affinity and tranche.dev/gpu-model; it waits until one does"),
+  NO_EFFECT("%s has no effect: this pod asks for no GPU. Ask for a share, for example %s: \"0.3\""),
+  UNKNOWN("annotation %s is unknown to Tranche and has no effect"),
+  FOREIGN_SCHEDULER(
+      "this pod's schedulerName is \"%s\", so Tranche leaves it alone, and its %s has no effect"),
+  CLAIMS(
+      "container %s has a resource claim beside its share of a GPU; where a DRA driver gives out the same GPUs, the two do not know of each other"),
+  OTHERS_WORD("%s is %s's word; Tranche reads it as %s: \"%s\""),
+  OTHERS_WORD_IGNORED("%s: \"%s\" is %s's word and has no effect with Tranche");
+
+  private final String template;
+
+  Warning(String template) {
+    this.template = template;
+  }
+
+  String of(Object... values) {
+    return template.formatted(values);
+  }
+
+  String template() {
+    return template;
+  }
+}

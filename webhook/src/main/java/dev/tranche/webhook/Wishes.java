@@ -1,0 +1,76 @@
+package dev.tranche.webhook;
+
+import dev.tranche.api.Names;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/** What a pod's annotations say of its GPUs besides the shares, checked for sense. */
+final class Wishes {
+  private static final String PREFIX = "tranche.dev/";
+  private static final int WARNINGS_MAX = 5;
+  private static final Set<String> PLACEMENTS = Set.of("load", "packed", "spread");
+  private static final Pattern MODEL = Pattern.compile("!?\\s*[^!\\s].*");
+  private static final Pattern UUID = Pattern.compile("!?(GPU|MIG)-\\S+");
+  private static final List<String> WISHES =
+      List.of(Names.GPU_PLACEMENT, Names.GPU_MODEL, Names.GPU_UUID);
+  private static final Set<String> KNOWN =
+      Set.of(
+          Names.GPU_COUNT,
+          Names.GPU_CONTAINER,
+          Names.GPU_PLACEMENT,
+          Names.GPU_MODEL,
+          Names.GPU_UUID,
+          Names.GPU,
+          Names.REPLICAS_PER_GPU,
+          Names.GRANTED_FRACTION);
+
+  private Wishes() {}
+
+  /** A sentence for each that cannot be meant. */
+  static void check(Map<String, String> annotations, List<String> problems) {
+    String placement = annotations.get(Names.GPU_PLACEMENT);
+    if (placement != null && !PLACEMENTS.contains(placement)) {
+      problems.add(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, Shown.of(placement)));
+    }
+    list(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", problems);
+    list(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);
+  }
+
+  /** A sentence for each annotation that looks misspelt. */
+  static void warnOfUnknown(Map<String, String> annotations, List<String> warnings) {
+    annotations.keySet().stream()
+        .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !Asks.asksForShare(k))
+        .limit(WARNINGS_MAX)
+        .map(Warning.UNKNOWN::of)
+        .forEach(warnings::add);
+  }
+
+  /** A sentence for each wish of a pod that asks for no GPU. */
+  static void warnOfNoEffect(Map<String, String> annotations, List<String> warnings) {
+    WISHES.stream()
+        .filter(annotations::containsKey)
+        .map(key -> Warning.NO_EFFECT.of(key, Names.GPU_FRACTION))
+        .forEach(warnings::add);
+  }
+
+  private static void list(
+      Map<String, String> annotations,
+      String key,
+      Pattern form,
+      String example,
+      List<String> problems) {
+    String text = annotations.get(key);
+    if (text == null) {
+      return;
+    }
+    for (String item : text.split(",", -1)) {
+      String entry = item.strip();
+      if (!form.matcher(entry).matches()) {
+        problems.add(Denial.LIST_MALFORMED.of(key, Shown.of(entry), example));
+        return;
+      }
+    }
+  }
+}

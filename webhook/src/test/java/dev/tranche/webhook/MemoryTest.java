@@ -1,0 +1,170 @@
+package dev.tranche.webhook;
+
+import static dev.tranche.webhook.Reviews.annotated;
+import static dev.tranche.webhook.Reviews.annotation;
+import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.denial;
+import static dev.tranche.webhook.Reviews.expressions;
+import static dev.tranche.webhook.Reviews.replicas;
+import static dev.tranche.webhook.Reviews.warnings;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.nodes.GpuNode;
+import java.math.BigInteger;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.random.RandomGeneratorFactory;
+import org.junit.jupiter.api.Test;
+
+/** Requests by memory. */
+class MemoryTest {
+  private static final String GPU = "nvidia.com/gpu";
+  private static final GpuNode T4 = node("t4", 15360, 10);
+  private static final GpuNode A100 = node("a100", 81920, 10);
+
+  private final PodMutator mutator =
+      new PodMutator(new MutationRules(List.of(GPU), 10, "tranche-scheduler", "nvidia"));
+
+  @Test
+  void memory_becomesReplicasOfWhatProgramsCanHave_andKeepsThePodOnThatMemory() {
+    // 15360 - 640 MiB are 1472 MiB for each replica.
+    Mutation mutation = mutate("4Gi", T4);
+    JsonNode after = apply(mutation, annotated("gpu-memory", "4Gi"));
+    assertThat(replicas(after)).isEqualTo("3");
+    assertThat(annotation(after, "granted-fraction")).isEqualTo("0.3");
+    assertThat(expressions(after))
+        .containsExactly(
+            "{\"key\":\"nvidia.com/gpu.memory\",\"operator\":\"In\",\"values\":[\"15360\"]}");
+    assertThat(warnings(mutation))
+        .containsExactly(
+            "container main asks for 4Gi of GPU memory and is granted 0.3 of a GPU, 4416Mi: GPUs"
+                + " are cut into 10 replicas, and it is rounded up");
+  }
+
+  @Test
+  void memory_thatIsExactlyAShare_isNotRounded() {
+    Mutation mutation = mutate("1472Mi", T4);
+    assertThat(replicas(apply(mutation, annotated("gpu-memory", "1472Mi")))).isEqualTo("1");
+    assertThat(warnings(mutation)).isEmpty();
+  }
+
+  @Test
+  void usableLabel_isBelievedOverTheReserve() {
+    var labels = new HashMap<>(T4.labels());
+    labels.put("tranche.dev/gpu-memory-usable-mib", "10000");
+    JsonNode after =
+        apply(mutate("1001Mi", new GpuNode("t4", labels)), annotated("gpu-memory", "1001Mi"));
+    assertThat(replicas(after)).isEqualTo("2");
+  }
+
+  @Test
+  void memoryOfOneContainer_isAddressedByName() {
+    ObjectNode asking = annotated("gpu-memory.main", "4Gi");
+    assertThat(replicas(apply(mutator.mutate(asking, cluster(T4)), asking))).isEqualTo("3");
+  }
+
+  @Test
+  void memoryWithCount_isThatMuchOnEachGpu() {
+    ObjectNode asking = annotated("gpu-memory", "4Gi", "gpu-count", "2");
+    assertThat(replicas(apply(mutator.mutate(asking, cluster(T4)), asking))).isEqualTo("6");
+  }
+
+  @Test
+  void modelsThatDisagree_keepThePodOnThoseOfMostNodes() {
+    Mutation mutation = mutate("4Gi", T4, A100, node("b", 81920, 10));
+    JsonNode after = apply(mutation, annotated("gpu-memory", "4Gi"));
+    assertThat(replicas(after)).isEqualTo("1");
+    assertThat(expressions(after)).singleElement().asString().contains("[\"81920\"]");
+    assertThat(warnings(mutation))
+        .anySatisfy(w -> assertThat(w).contains("15360, 81920 MiB").contains("those of 81920"));
+  }
+
+  @Test
+  void modelsOnWhichTheShareIsTheSame_areAllAllowed() {
+    JsonNode after = apply(mutate("1Gi", T4, node("x", 15109, 10)), annotated("gpu-memory", "1Gi"));
+    assertThat(expressions(after)).singleElement().asString().contains("[\"15109\",\"15360\"]");
+  }
+
+  @Test
+  void gpusThatAreTooSmall_andNodesThatDoNotSay_areLeftOut() {
+    var silent = new GpuNode("s", Map.of("nvidia.com/gpu.replicas", "10"));
+    Mutation mutation = mutate("40Gi", T4, A100, silent);
+    JsonNode after = apply(mutation, annotated("gpu-memory", "40Gi"));
+    assertThat(replicas(after)).isEqualTo("6");
+    assertThat(expressions(after)).singleElement().asString().contains("[\"81920\"]");
+  }
+
+  @Test
+  void largeGpus_ofAnotherCut_areFound() {
+    JsonNode after =
+        apply(mutate("40Gi", T4, node("a100", 81920, 4)), annotated("gpu-memory", "40Gi"));
+    assertThat(replicas(after)).isEqualTo("3");
+    assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("4");
+  }
+
+  @Test
+  void moreThanAnyGpuHas_isDenied_withWhatThereIs() {
+    assertThat(denial(mutate("80Gi", T4, A100)))
+        .contains("asks for 80Gi of one GPU's memory")
+        .contains("gives 81280Mi");
+  }
+
+  @Test
+  void withoutNodes_theDefaultDecides_orThePodIsDenied() {
+    assertThat(denial(mutate("4Gi"))).contains("(label nvidia.com/gpu.memory)");
+    var rules =
+        new MutationRules(
+            List.of(GPU), 10, "", "", new MutationRules.Memory(1L << 30, 11L << 30), Set.of());
+    ObjectNode asking = annotated("gpu-memory", "4Gi");
+    JsonNode after = apply(new PodMutator(rules).mutate(asking, cluster()), asking);
+    assertThat(replicas(after)).isEqualTo("4");
+    assertThat(expressions(after)).isEmpty();
+  }
+
+  @Test
+  void ownResult_seenAgain_isUnchanged() {
+    JsonNode once = apply(mutate("4Gi", T4, A100), annotated("gpu-memory", "4Gi"));
+    assertThat(mutator.mutate(once, cluster(T4, A100))).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
+  void anyMemory_ofAnyGpu_isGrantedInFull_andByLessThanOneReplicaMore() {
+    long seed = System.nanoTime();
+    var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
+    for (int round = 0; round < 2_000; round++) {
+      int cut = random.nextInt(1, 101);
+      int totalMib = random.nextInt(2_000, 200_000);
+      int usableMib = totalMib - 640;
+      long kib = random.nextLong(1_024, usableMib * 1_024L + 1);
+      ObjectNode asking = annotated("gpu-memory", kib + "Ki");
+      JsonNode after = apply(mutator.mutate(asking, cluster(node("n", totalMib, cut))), asking);
+      BigInteger granted = times(Long.parseLong(replicas(after)), usableMib * 1_024L);
+      BigInteger wanted = times(kib, cut);
+      assertThat(granted.subtract(wanted))
+          .as("seed %d, %d Ki of %d MiB cut into %d", seed, kib, usableMib, cut)
+          .isBetween(BigInteger.ZERO, BigInteger.valueOf(usableMib * 1_024L - 1));
+    }
+  }
+
+  private static BigInteger times(long a, long b) {
+    return BigInteger.valueOf(a).multiply(BigInteger.valueOf(b));
+  }
+
+  private Mutation mutate(String memory, GpuNode... nodes) {
+    return mutator.mutate(annotated("gpu-memory", memory), cluster(nodes));
+  }
+
+  private static MutationRules.Cluster cluster(GpuNode... nodes) {
+    return new MutationRules.Cluster(List.of(nodes), true);
+  }
+
+  private static GpuNode node(String name, int totalMib, int replicas) {
+    return new GpuNode(
+        name,
+        Map.of("nvidia.com/gpu.replicas", "" + replicas, "nvidia.com/gpu.memory", "" + totalMib));
+  }
+}

@@ -1,0 +1,263 @@
+package dev.tranche.webhook;
+
+import static dev.tranche.webhook.Reviews.json;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.Fraction;
+import dev.tranche.webhook.nodes.GpuNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.EnumSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/**
+ * Every sentence that a pod's owner may read: what brings it up, and that docs/errors.md has it.
+ */
+class SentencesTest {
+  private static final Pattern PLACEHOLDER = Pattern.compile("%(\\d\\$)?[sd]");
+  private static final GpuNode T4 =
+      node("t4", Map.of("nvidia.com/gpu.memory", "15360", "nvidia.com/gpu.product", "Tesla-T4"));
+  private static final GpuNode MPS =
+      node("m", Map.of("nvidia.com/gpu.sharing-strategy", "mps", "nvidia.com/gpu.memory", "15360"));
+
+  /** Annotations without our prefix, as JSON; the spec; the node that there is. */
+  record Pod(String annotations, String spec, List<GpuNode> nodes) {
+    static Pod of(String annotations) {
+      return new Pod(annotations, "{'containers':[{'name':'main'}]}", List.of(T4));
+    }
+
+    static Pod of(String annotations, String container) {
+      return new Pod(
+          annotations, "{'containers':[{'name':'main'," + container + "}]}", List.of(T4));
+    }
+
+    Pod with(String field) {
+      return new Pod(annotations, spec.replaceFirst("\\{", "{" + field + ","), nodes);
+    }
+
+    Pod on(GpuNode... others) {
+      return new Pod(annotations, spec, List.of(others));
+    }
+
+    Mutation mutate() {
+      ObjectNode pod = (ObjectNode) json("{\"metadata\":{}}");
+      JsonNode parsed = json(annotations.replace('\'', '"'));
+      ObjectNode map = ((ObjectNode) pod.path("metadata")).putObject("annotations");
+      parsed.forEachEntry(
+          (key, value) ->
+              map.set(
+                  key.startsWith("kai:") || key.contains("/")
+                      ? key.replace("kai:", "")
+                      : "tranche.dev/" + key,
+                  value));
+      pod.set("spec", json(spec.replace('\'', '"')));
+      return MUTATOR.mutate(pod, new MutationRules.Cluster(nodes, true));
+    }
+  }
+
+  private static final PodMutator MUTATOR =
+      new PodMutator(
+          new MutationRules(
+              List.of("nvidia.com/gpu"),
+              10,
+              "tranche-scheduler",
+              "nvidia",
+              MutationRules.Memory.DEFAULT,
+              Set.of(Dialect.values())));
+
+  private static final String HALF = "{'gpu-fraction':'0.5'}";
+
+  private static final List<Arguments> DENIALS =
+      List.of(
+          denied(Denial.FRACTION_MALFORMED, Pod.of("{'gpu-fraction':'0'}")),
+          denied(Denial.FRACTION_MALFORMED, Pod.of("{'gpu-fraction.main':'-1'}")),
+          denied(Denial.FRACTION_MALFORMED, Pod.of("{'gpu-fraction':'1.5'}")),
+          denied(Denial.FRACTION_MALFORMED, Pod.of("{'gpu-fraction':''}")),
+          denied(Denial.MEMORY_MALFORMED, Pod.of("{'gpu-memory':'4GiB'}")),
+          denied(Denial.MEMORY_MALFORMED, Pod.of("{'gpu-memory':'0'}")),
+          denied(Denial.MEMORY_MALFORMED, Pod.of("{'gpu-memory':'-4Gi'}")),
+          denied(Denial.MEMORY_TINY, Pod.of("{'gpu-memory':'4096'}")),
+          denied(Denial.MEMORY_UNKNOWN, Pod.of("{'gpu-memory':'4Gi'}").on()),
+          denied(Denial.MEMORY_TOO_MUCH, Pod.of("{'gpu-memory':'15Gi'}")),
+          denied(Denial.COUNT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-count':'two'}")),
+          denied(Denial.COUNT_MALFORMED, Pod.of("{'gpu-fraction':'0.5','gpu-count':'2000'}")),
+          denied(Denial.COUNT_OF_WHOLE, Pod.of("{'gpu-fraction':'2','gpu-count':'2'}")),
+          denied(Denial.NO_SHARE, Pod.of("{'gpu-count':'2'}")),
+          denied(Denial.NO_SHARE, Pod.of("{'gpu-fraction.main':'1','gpu-container':'main'}")),
+          denied(Denial.NO_SUCH_CONTAINER, Pod.of("{'gpu-memory.other':'4Gi'}")),
+          denied(Denial.NO_SUCH_CONTAINER, Pod.of("{'gpu-fraction':'1','gpu-container':'o'}")),
+          denied(Denial.TWO_ASKS, Pod.of("{'gpu-fraction':'0.5','gpu-memory':'4Gi'}")),
+          denied(Denial.TWO_ASKS, Pod.of("{'gpu-fraction':'0.5','gpu-memory.main':'4Gi'}")),
+          denied(Denial.PLACEMENT_UNKNOWN, Pod.of("{'gpu-fraction':'1','gpu-placement':'fast'}")),
+          denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-model':'a,!'}")),
+          denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-uuid':'0'}")),
+          denied(Denial.OWN_REQUEST, Pod.of(HALF, "'resources':{'limits':{'nvidia.com/gpu':'1'}}")),
+          denied(
+              Denial.REQUEST_AND_LIMIT,
+              Pod.of(
+                  HALF,
+                  "'resources':{'limits':{'nvidia.com/gpu':'5'},'requests':{'nvidia.com/gpu':1}}")),
+          denied(
+              Denial.OTHER_RESOURCE,
+              Pod.of(HALF, "'resources':{'limits':{'nvidia.com/mig-1g.5gb':'1'}}")),
+          denied(Denial.PRIVILEGED, Pod.of(HALF, "'securityContext':{'privileged':true}")),
+          denied(Denial.NODE_NAME, Pod.of(HALF).with("'nodeName':'n1'")),
+          denied(
+              Denial.POD_RESOURCES,
+              Pod.of(HALF).with("'resources':{'limits':{'nvidia.com/gpu':'1'}}")),
+          denied(Denial.HOST_PID_WITH_MPS, Pod.of(HALF).with("'hostPID':true").on(T4, MPS)),
+          denied(Denial.WINDOWS, Pod.of(HALF).with("'os':{'name':'windows'}")),
+          denied(
+              Denial.INIT_ABOVE_ONE_GPU,
+              Pod.of("{'gpu-fraction':'2','gpu-fraction.warm':'0.1'}")
+                  .with("'initContainers':[{'name':'warm'}]")),
+          denied(
+              Denial.TOO_MANY_GPUS,
+              Pod.of("{'gpu-fraction':'3'}").on(node("n", Map.of("nvidia.com/gpu.count", "2")))),
+          denied(Denial.OTHERS_WORD_TWICE, Pod.of("{'gpu-fraction':'1','kai:gpu-fraction':'0.5'}")),
+          denied(Denial.OTHERS_MEMORY_MALFORMED, Pod.of("{'kai:gpu-memory':'4Gi'}")),
+          denied(
+              Denial.OTHERS_COUNTS_DIFFER,
+              new Pod(
+                  "{}",
+                  "{'containers':[{'name':'a','resources':{'limits':{'nvidia.com/gpu':'1','nvidia.com/gpumem':'1024'}}},{'name':'b','resources':{'limits':{'nvidia.com/gpu':'2','nvidia.com/gpumem':'1024'}}}]}",
+                  List.of(T4))),
+          denied(Denial.MORE, Pod.of(many())));
+
+  private static final List<Arguments> WARNINGS =
+      List.of(
+          warned(Warning.ROUNDED_UP, Pod.of("{'gpu-fraction':'1/3'}")),
+          warned(Warning.MEMORY_ROUNDED_UP, Pod.of("{'gpu-memory':'4Gi'}")),
+          warned(
+              Warning.NODES_DISAGREE,
+              Pod.of(HALF).on(T4, new GpuNode("b", Map.of("nvidia.com/gpu.replicas", "4")))),
+          warned(
+              Warning.MEMORIES_DISAGREE,
+              Pod.of("{'gpu-memory':'4Gi'}")
+                  .on(T4, node("a", Map.of("nvidia.com/gpu.memory", "81920")))),
+          warned(Warning.NO_NODE, Pod.of(HALF).with("'nodeSelector':{'zone':'none'}")),
+          warned(Warning.NO_NODE, Pod.of("{'gpu-fraction':'1','gpu-model':'H100'}")),
+          warned(Warning.NO_EFFECT, Pod.of("{'gpu-model':'Tesla T4'}")),
+          warned(Warning.UNKNOWN, Pod.of("{'gpu-fracton':'1'}")),
+          warned(Warning.UNKNOWN, Pod.of("{'fraction':'1'}")),
+          warned(Warning.FOREIGN_SCHEDULER, Pod.of(HALF).with("'schedulerName':'kai-scheduler'")),
+          warned(Warning.CLAIMS, Pod.of(HALF, "'resources':{'claims':[{'name':'nic'}]}")),
+          warned(Warning.OTHERS_WORD, Pod.of("{'kai:gpu-fraction':'0.5'}")),
+          warned(
+              Warning.OTHERS_WORD_IGNORED,
+              Pod.of("{'hami.io/gpu-scheduler-policy':'numa','gpu-fraction':'1'}")));
+
+  @ParameterizedTest
+  @MethodSource("denials")
+  void pod_isDenied(Denial denial, Pod pod) {
+    assertThat(pod.mutate())
+        .isInstanceOfSatisfying(
+            Mutation.Denied.class,
+            denied -> assertThat(denied.message()).containsPattern(pattern(denial.template())));
+  }
+
+  @ParameterizedTest
+  @MethodSource("warnings")
+  void pod_isAdmittedWithAWarning(Warning warning, Pod pod) {
+    assertThat(Reviews.warnings(pod.mutate()))
+        .anySatisfy(w -> assertThat(w).containsPattern(pattern(warning.template())));
+  }
+
+  @Test
+  void tables_haveEverySentence() {
+    assertThat(DENIALS.stream().map(a -> (Denial) a.get()[0]).collect(Collectors.toSet()))
+        .isEqualTo(EnumSet.allOf(Denial.class));
+    assertThat(WARNINGS.stream().map(a -> (Warning) a.get()[0]).collect(Collectors.toSet()))
+        .isEqualTo(EnumSet.allOf(Warning.class));
+  }
+
+  @ParameterizedTest
+  @EnumSource(Denial.class)
+  void page_explainsTheDenial(Denial denial) throws IOException {
+    assertThat(page()).contains(onPage(denial.template()));
+  }
+
+  @ParameterizedTest
+  @EnumSource(Warning.class)
+  void page_explainsTheWarning(Warning warning) throws IOException {
+    assertThat(page()).contains(onPage(warning.template()));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "1/0", "half", "1.5", "5000"})
+  void page_explainsWhyATextIsNoFraction(String text) throws IOException {
+    assertThat(Fraction.parse(text))
+        .isInstanceOf(Fraction.Parsed.Malformed.class)
+        .asString()
+        .contains("; ");
+    String reason = ((Fraction.Parsed.Malformed) Fraction.parse(text)).reason();
+    assertThat(page()).contains(reason.substring(text.length() + 3, reason.indexOf(';')));
+  }
+
+  @Test
+  void longValues_areCutShort() {
+    String message =
+        Reviews.denial(
+            Pod.of("{'gpu-fraction':'1','gpu-placement':'" + "x".repeat(100_000) + "'}").mutate());
+    assertThat(message).hasSizeLessThan(300);
+  }
+
+  static Stream<Arguments> denials() {
+    return DENIALS.stream();
+  }
+
+  static Stream<Arguments> warnings() {
+    return WARNINGS.stream();
+  }
+
+  private static Arguments denied(Denial denial, Pod pod) {
+    return Arguments.of(denial, pod);
+  }
+
+  private static Arguments warned(Warning warning, Pod pod) {
+    return Arguments.of(warning, pod);
+  }
+
+  private static GpuNode node(String name, Map<String, String> labels) {
+    return new GpuNode(
+        name,
+        Stream.concat(
+                Stream.of(Map.entry("nvidia.com/gpu.replicas", "10")), labels.entrySet().stream())
+            .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue)));
+  }
+
+  private static String many() {
+    return IntStream.range(0, 20)
+        .mapToObj(i -> "'gpu-fraction.c" + i + "':'1'")
+        .collect(Collectors.joining(",", "{", "}"));
+  }
+
+  private static String pattern(String template) {
+    return Stream.of(PLACEHOLDER.split(template, -1))
+        .map(Pattern::quote)
+        .collect(Collectors.joining("(?s:.*?)"));
+  }
+
+  private static String onPage(String template) {
+    return PLACEHOLDER.matcher(template).replaceAll("…");
+  }
+
+  private static String page() throws IOException {
+    return Files.readString(Path.of("../docs/errors.md"));
+  }
+}

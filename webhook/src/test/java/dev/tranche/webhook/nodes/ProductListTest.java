@@ -1,0 +1,40 @@
+package dev.tranche.webhook.nodes;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class ProductListTest {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "Tesla T4 | Tesla-T4 | true",
+        "tesla-t4 | Tesla-T4-SHARED | true",
+        "Tesla-T4-SHARED | Tesla-T4-SHARED | true",
+        "Tesla-T4 | NVIDIA-A100-PCIE-40GB | false",
+        "!Tesla T4 | Tesla-T4-SHARED | false",
+        "! Tesla T4 | Tesla-T4 | false",
+        "!Tesla T4 | NVIDIA-A100-PCIE-40GB | true",
+        "NVIDIA A10, Tesla T4 | Tesla-T4 | true",
+        "T4 | Tesla-T4 | false",
+      })
+  void label_isHeldAgainstTheList(String list, String label, boolean admitted) {
+    var node = new GpuNode("n", Map.of("nvidia.com/gpu.product", label));
+    assertThat(new ProductList(list).admits(node)).isEqualTo(admitted);
+  }
+
+  @Test
+  void nodeWithoutTheLabel_mayHaveAnyModel() {
+    assertThat(new ProductList("Tesla T4").admits(new GpuNode("n", Map.of()))).isTrue();
+  }
+
+  @Test
+  void noList_admitsAll() {
+    var node = new GpuNode("n", Map.of("nvidia.com/gpu.product", "Tesla-T4"));
+    assertThat(new ProductList(null).admits(node)).isTrue();
+  }
+}
