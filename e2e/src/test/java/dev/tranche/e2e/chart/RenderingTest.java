@@ -33,6 +33,7 @@ class RenderingTest {
   @CsvSource({
     "extender.mode, both, scheduler (a stock kube-scheduler in our pod) and service",
     "extender.policy, fast, 'load, packed and spread'",
+    "extender.memoryGuard, on, 'enforce, score and off'",
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {

@@ -9,6 +9,7 @@ import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -29,9 +30,14 @@ final class FakeWorld implements Nodes, Api {
   final Core core;
 
   FakeWorld(Policy policy) {
+    this(policy, MemoryGuard.ENFORCE);
+  }
+
+  FakeWorld(Policy policy, MemoryGuard guard) {
     core =
         new Core(
             policy,
+            guard,
             15_000,
             this,
             this,
@@ -41,7 +47,11 @@ final class FakeWorld implements Nodes, Api {
   }
 
   /** A GPU of ten replicas and 10 GiB. */
-  record Gpu(String uuid, double sm, long usedBytes) {}
+  record Gpu(String uuid, double sm, long usedBytes, Map<String, Long> usedBytesByPod) {
+    Gpu(String uuid, double sm, long usedBytes) {
+      this(uuid, sm, usedBytes, Map.of());
+    }
+  }
 
   void report(String node, Gpu... gpus) {
     var facts = new ArrayList<GpuFacts>();
@@ -49,7 +59,9 @@ final class FakeWorld implements Nodes, Api {
     for (int i = 0; i < gpus.length; i++) {
       String uuid = gpus[i].uuid();
       facts.add(new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0));
-      readings.put(uuid, new LoadReading(gpus[i].usedBytes(), gpus[i].sm(), 0, nowMs));
+      readings.put(
+          uuid,
+          new LoadReading(gpus[i].usedBytes(), gpus[i].sm(), 0, nowMs, gpus[i].usedBytesByPod()));
     }
     var state = new NodeState(true, facts, Map.of(), true, List.of());
     core.reported(new Event.Reported(node, state), readings);

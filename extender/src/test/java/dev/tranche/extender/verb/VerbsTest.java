@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
@@ -12,6 +13,7 @@ import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class VerbsTest {
@@ -106,6 +108,41 @@ final class VerbsTest {
     // 5 GiB are granted, 6 measured: one is somebody else's, or p has more than its share.
     assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry("a", Reason.MEMORY);
     assertThat(nodes(FakeWorld.pod("r", 4)).nodes()).containsExactly("a");
+  }
+
+  @Test
+  void memory_measuredPerPod_countsOverItsGrantAndForNobodyKnown() {
+    world.report("a", new Gpu("a0", 0, 6 * GIB, Map.of("ns/p", 6 * GIB)));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
+    assertThat(memoryFree("a")).isEqualTo(4 * GIB);
+    // Idle on its grant, and 6 GiB are somebody else's: both count.
+    world.report("a", new Gpu("a0", 0, 6 * GIB, Map.of("other/x", 6 * GIB)));
+    assertThat(memoryFree("a")).isZero();
+    world.report("a", new Gpu("a0", 0, 4 * GIB, Map.of("ns/p", 3 * GIB)));
+    assertThat(memoryFree("a")).isEqualTo(4 * GIB);
+  }
+
+  @Test
+  void memoryGuard_score_refusesNothingButScoresWorse() {
+    var scoring = new FakeWorld(Policy.LOAD, MemoryGuard.SCORE);
+    scoring.report("a", new Gpu("a0", 0, 9 * GIB));
+    scoring.report("b", new Gpu("b0", 0, 0));
+    var scores = new Prioritize(scoring.core).prioritize(FakeWorld.pod("p", 3), BOTH);
+    assertThat(scores.get("a")).isPositive().isLessThan(scores.get("b"));
+  }
+
+  @Test
+  void memoryGuard_off_countsGrantsOnly() {
+    var off = new FakeWorld(Policy.LOAD, MemoryGuard.OFF);
+    off.report("a", new Gpu("a0", 0, 9 * GIB));
+    var gpu = off.core.evaluate(FakeWorld.pod("p", 3), "a").gpus().getFirst();
+    assertThat(gpu.memoryFreeBytes()).isEqualTo(10 * GIB);
+    assertThat(gpu.replicasByMemory()).isEqualTo(10);
+  }
+
+  private long memoryFree(String node) {
+    var gpu = world.core.evaluate(FakeWorld.pod("any", 1), node).gpus().getFirst();
+    return gpu.memoryFreeBytes();
   }
 
   @Test
