@@ -75,7 +75,7 @@ public final class Extender implements AutoCloseable {
     this.config = config;
     this.client = client;
     this.streams = new NodeStreams(config.assignmentAckTimeoutMs());
-    this.api = new ApiWriter(hurried(client), metrics);
+    this.api = new ApiWriter(hurried(client), config.resources(), metrics);
     this.core =
         new Core(
             config.policy(),

@@ -18,12 +18,14 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** Nodes and an API server that only remember what they were told, and a clock that stands. */
 final class FakeWorld implements Nodes, Api {
   static final long GIB = 1L << 30;
   final List<String> woken = new ArrayList<>();
   final Map<String, String> told = new HashMap<>();
+  final Map<String, PodFacts> onServer = new HashMap<>();
   final List<Assignment> assigned = new ArrayList<>();
   long nowMs = 100_000;
   Future<?> patched = Future.succeededFuture();
@@ -95,6 +97,11 @@ final class FakeWorld implements Nodes, Api {
   @Override
   public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
     return Future.succeededFuture(new BindOutcome.Bound());
+  }
+
+  @Override
+  public Future<Optional<PodFacts>> pod(String key) {
+    return Future.succeededFuture(Optional.ofNullable(onServer.get(key)));
   }
 
   @Override
