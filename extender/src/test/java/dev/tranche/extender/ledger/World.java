@@ -460,15 +460,22 @@ final class World {
           reconnectAll(node);
         });
     advance(2L * WATCH_LATE_MS);
-    // kube-scheduler tries those again that wait.
-    pods.values().stream()
-        .filter(pod -> pod.facts.node() == null)
-        .forEach(pod -> leader.tell(new Event.Release(pod.facts.uid())));
+    tryAgain();
+    tryAgain();
     nodes.forEach(Node::list);
     nodes.forEach(this::report);
     advance(1_000);
     // Those that nobody binds any more are forgotten.
     advance(Timing.DEFAULT.unknownBindMs() + 5_000);
+  }
+
+  /** kube-scheduler tries those again that wait. */
+  private void tryAgain() {
+    pods.values().stream()
+        .filter(pod -> pod.facts.node() == null)
+        .forEach(pod -> leader.tell(new Event.Release(pod.facts.uid())));
+    nodes.forEach(this::report);
+    advance(1_000);
   }
 
   private Pod create() {
