@@ -57,7 +57,6 @@ final class World {
     nodes.add(new Node("node-1", 10, 4));
     nodes.add(new Node("node-2", 10, 10));
     leader = new Replica();
-    leader.first = true;
     standby = new Replica();
     settle();
   }
@@ -80,7 +79,6 @@ final class World {
     private final Map<String, ArrayDeque<Timed>> watch = new LinkedHashMap<>();
     private final Map<String, ArrayDeque<Timed>> reports = new LinkedHashMap<>();
     private final Set<String> cut = new HashSet<>();
-    private boolean first;
 
     Replica() {
       pods.values().forEach(pod -> tell(new Event.PodSeen(pod.facts)));
@@ -460,8 +458,8 @@ final class World {
           reconnectAll(node);
         });
     advance(2L * WATCH_LATE_MS);
-    tryAgain();
-    tryAgain();
+    // Leaders that died one after the other may each have left an assignment on another node.
+    nodes.forEach(node -> tryAgain());
     nodes.forEach(Node::list);
     nodes.forEach(this::report);
     advance(1_000);
@@ -538,7 +536,7 @@ final class World {
    */
   private boolean matters(Hold hold) {
     boolean known = hold.exact() || hold.confirmed();
-    return leader.first || (known && hold.stage() != Hold.Stage.TENTATIVE);
+    return known && hold.stage() != Hold.Stage.TENTATIVE;
   }
 
   /** Both replicas count on every GPU what its kubelet has given away. */

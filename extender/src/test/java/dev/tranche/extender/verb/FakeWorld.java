@@ -20,7 +20,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
-/** Nodes and an API server that only remember what they were told, and a clock that stands. */
+/**
+ * Nodes and an API server that only remember what they were told, and a clock that stands unless it
+ * is told to step.
+ */
 final class FakeWorld implements Nodes, Api {
   static final long GIB = 1L << 30;
   final List<String> woken = new ArrayList<>();
@@ -28,6 +31,10 @@ final class FakeWorld implements Nodes, Api {
   final Map<String, PodFacts> onServer = new HashMap<>();
   final List<Assignment> assigned = new ArrayList<>();
   long nowMs = 100_000;
+
+  /** So much passes whenever somebody looks at the clock. */
+  long stepMs;
+
   Future<?> patched = Future.succeededFuture();
   final Core core;
 
@@ -44,7 +51,7 @@ final class FakeWorld implements Nodes, Api {
             this,
             this,
             new ExtenderMetrics(new SimpleMeterRegistry()),
-            () -> nowMs);
+            () -> nowMs += stepMs);
     core.synced();
   }
 

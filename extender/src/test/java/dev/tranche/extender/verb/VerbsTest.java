@@ -162,6 +162,32 @@ final class VerbsTest {
   }
 
   @Test
+  void rejectedPod_thatOnlyAHoleKeepsWaiting_isCounted() {
+    world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
+    see("x", 8, "a0");
+    see("y", 8, "a1");
+    assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry("a", Reason.FRAGMENTED);
+    assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry("a", Reason.FULL);
+    world.core.tick();
+    assertThat(world.core.waiting.fragmented()).isOne();
+  }
+
+  private void see(String pod, int replicas, String gpu) {
+    world.core.told(
+        new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on("a")));
+  }
+
+  @Test
+  void decision_thatTakesTooLong_isGivenUp() {
+    world.report("a", new Gpu("a0", 0, 0));
+    world.stepMs = Core.DECIDE_WITHIN_MS;
+    assertThat(filter.filter(FakeWorld.pod("p", 3), BOTH))
+        .isEqualTo(new Filter.Answer.Undecided(Core.LATE));
+    assertThat(prioritize.prioritize(FakeWorld.pod("p", 3), BOTH).values())
+        .containsOnly(Scores.NEUTRAL);
+  }
+
+  @Test
   void rejectedPod_isWokenWhenTheNodesStreamReturns() {
     nodes(FakeWorld.pod("p", 3));
     world.report("b", new Gpu("b0", 0, 0));
