@@ -187,6 +187,9 @@ readinessProbe:
 {{- if not (has .Values.extender.mode (list "scheduler" "service")) -}}
 {{- fail (printf "extender.mode is %q; allowed are scheduler (a stock kube-scheduler in our pod) and service (behind a Service, for a kube-scheduler of yours)." .Values.extender.mode) -}}
 {{- end -}}
+{{- if not (has .Values.extender.memoryGuard (list "enforce" "score" "off")) -}}
+{{- fail (printf "extender.memoryGuard is %q; allowed are enforce, score and off." .Values.extender.memoryGuard) -}}
+{{- end -}}
 {{- if not (has .Values.extender.policy (list "load" "packed" "spread")) -}}
 {{- fail (printf "extender.policy is %q; allowed are load, packed and spread." .Values.extender.policy) -}}
 {{- end -}}

@@ -7,6 +7,8 @@ extenders:
     filterVerb: filter
     prioritizeVerb: prioritize
     bindVerb: bind
+    # Victims are chosen anew so that one GPU is freed: the scheduler's own choice counts a node's totals only.
+    preemptVerb: preempt
     weight: 1
     # Node names only; with whole Node objects the scheduler would score empty ones.
     nodeCacheCapable: true

@@ -82,7 +82,7 @@ public final class Extender implements AutoCloseable {
     this.config = config;
     this.client = client;
     this.streams = new NodeStreams(config.assignmentAckTimeoutMs());
-    this.api = new ApiWriter(hurried(client), metrics);
+    this.api = new ApiWriter(hurried(client), config.resources(), metrics);
     this.core =
         new Core(
             config.policy(),
@@ -159,6 +159,10 @@ public final class Extender implements AutoCloseable {
     registry.getPrometheusRegistry().register(gpus);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
+        "tranche.pending.fragmented.pods",
+        "Waiting pods that only a hole keeps waiting: replicas enough, but no GPU with room.",
+        core.waiting::fragmented);
+    metrics.gauge(
         "tranche.extender.nominations",
         "Pods that others are evicted for and whose GPU is held meanwhile.",
         core.ledger::nominations);
@@ -184,13 +188,19 @@ public final class Extender implements AutoCloseable {
     var asked = new Asked();
     var bind = new Bind(core, asked, api, loop);
     metrics.gauge("tranche.extender.binds.in.flight", "Binds under way.", bind::inFlight);
-    return new VerbRoutes(
-        new ExtenderReader(config.resources()),
-        new Filter(core, asked),
-        new Prioritize(core),
-        bind,
-        new Preempt(core),
-        metrics);
+    var verbRoutes =
+        new VerbRoutes(
+            new ExtenderReader(config.resources()),
+            new Filter(core, asked),
+            new Prioritize(core),
+            bind,
+            new Preempt(core),
+            metrics);
+    metrics.gauge(
+        "tranche.extender.verbs.in.flight",
+        "Requests of kube-scheduler that wait or are being decided; bounded.",
+        verbRoutes::calls);
+    return verbRoutes;
   }
 
   private Future<HttpServer> serveOps() {

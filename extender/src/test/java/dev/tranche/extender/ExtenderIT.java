@@ -230,8 +230,44 @@ final class ExtenderIT {
   }
 
   @Test
-  void preempt_isDeclined() throws Exception {
-    assertThat(send(extender.verbsPort(), "POST", "/preempt", "{}").statusCode()).isEqualTo(500);
+  void preempt_namesVictimsThatFreeOneGpu() throws Exception {
+    bound("first", "GPU-a0", 8);
+    bound("second", "GPU-a1", 8);
+    try (var a =
+        connect(
+            FakeNode.node(
+                "node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB), FakeNode.gpu("GPU-a1", 1, 5, GIB)))) {
+      ready();
+      pod("trainer", 5);
+      client.pods().inNamespace("team-a").withName("trainer").edit(this::urgent);
+      String args =
+          """
+          {"Pod":%s,"NodeNameToVictims":null,"NodeNameToMetaVictims":{
+            "node-a":{"Pods":[{"UID":"%s"}],"NumPDBViolations":0},
+            "node-b":{"Pods":[{"UID":"x"}],"NumPDBViolations":0}}}
+          """
+              .formatted(
+                  Serialization.asJson(
+                      client.pods().inNamespace("team-a").withName("trainer").get()),
+                  uid("second"));
+      until(() -> send(extender.verbsPort(), "POST", "/preempt", args).statusCode() == 200);
+      JsonObject victims = verb("preempt", args).getJsonObject("NodeNameToMetaVictims");
+      assertThat(victims.fieldNames()).containsExactly("node-a");
+      assertThat(victims.getJsonObject("node-a").getJsonArray("Pods"))
+          .containsExactly(new JsonObject().put("UID", uid("second")));
+      assertThat(a.ended).isNotDone();
+    }
+  }
+
+  private Pod urgent(Pod pod) {
+    return new PodBuilder(pod).editSpec().withPriority(100).endSpec().build();
+  }
+
+  @Test
+  void preempt_withoutMetaVictims_isDeclined() throws Exception {
+    var answer = send(extender.verbsPort(), "POST", "/preempt", "{}");
+    assertThat(answer.statusCode()).isEqualTo(500);
+    assertThat(answer.body()).contains("nodeCacheCapable: true");
   }
 
   @Test

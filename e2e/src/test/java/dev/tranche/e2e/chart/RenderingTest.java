@@ -35,6 +35,7 @@ class RenderingTest {
     "extender.policy, fast, 'load, packed and spread'",
     "mps.root, run/mps, a folder of the node",
     "webhook.compat.run, true, webhook.compat.run is unknown; allowed are kai and hami",
+    "extender.memoryGuard, on, 'enforce, score and off'",
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {

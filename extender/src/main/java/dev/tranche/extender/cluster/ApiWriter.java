@@ -19,11 +19,13 @@ import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
 import java.util.UUID;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** All that we write to the API server. */
+/** All that we write to the API server, and the one pod that we ask it for. */
 public final class ApiWriter implements Api {
   private static final int CONFLICT = 409;
   private static final int NOT_FOUND = 404;
@@ -33,6 +35,7 @@ public final class ApiWriter implements Api {
   private static final Logger log = LoggerFactory.getLogger(ApiWriter.class);
 
   private final KubernetesClient client;
+  private final List<String> resources;
   private final Workers binds;
   private final Workers writes;
   private final Cache<String, Boolean> told =
@@ -42,8 +45,9 @@ public final class ApiWriter implements Api {
    * @param client with a request timeout well below the scheduler's, and without retries: a bind
    *     that is repeated blindly cannot tell its own success from another's
    */
-  public ApiWriter(KubernetesClient client, ExtenderMetrics metrics) {
+  public ApiWriter(KubernetesClient client, List<String> resources, ExtenderMetrics metrics) {
     this.client = client;
+    this.resources = List.copyOf(resources);
     this.binds = new Workers("binds", 64, 512, metrics);
     this.writes = new Workers("writes", 4, 256, metrics);
   }
@@ -104,6 +108,15 @@ public final class ApiWriter implements Api {
       return new BindOutcome.Unknown(
           why + "; and the pod could not be read: " + unreadable.getMessage());
     }
+  }
+
+  @Override
+  public Future<Optional<PodFacts>> pod(String key) {
+    String[] names = key.split("/", 2);
+    return binds.submit(
+        () ->
+            Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
+                .flatMap(pod -> PodReader.read(pod, resources)));
   }
 
   @Override

@@ -21,14 +21,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The extender's verbs: decode, decide, encode. Runs on the loop that owns the Ledger. */
 public final class VerbRoutes {
-  /** A Pod is 1.5 MiB at most, and 15,000 node names are about 1 MiB. */
-  static final int BODY_BYTES_MAX = 4 << 20;
-
   private static final Logger log = LoggerFactory.getLogger(VerbRoutes.class);
   private static final String NOT_CACHE_CAPABLE =
       "the request has no NodeNames: set nodeCacheCapable: true for this extender in the"
@@ -38,6 +36,12 @@ public final class VerbRoutes {
       "the request has no NodeNameToMetaVictims: set nodeCacheCapable: true for this extender in the"
           + " KubeSchedulerConfiguration";
 
+  private static final String OVERLOADED =
+      "too many requests wait for the extender; this one is tried again";
+  private static final String LATE = "the request came in too slowly; it is tried again";
+  private static final String PASS = "pass";
+
+  private final Gate gate = new Gate();
   private final ExtenderReader reader;
   private final Filter filter;
   private final Prioritize prioritize;
@@ -74,12 +78,52 @@ public final class VerbRoutes {
 
   public Router router(Vertx vertx) {
     Router router = Router.router(vertx);
-    router.route().handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES_MAX));
-    router.post("/filter").handler(call -> answer(call, Verb.FILTER, this::filter));
-    router.post("/prioritize").handler(call -> answer(call, Verb.PRIORITIZE, this::prioritize));
-    router.post("/bind").handler(call -> answer(call, Verb.BIND, this::bind));
-    router.post("/preempt").handler(call -> answer(call, Verb.PREEMPT, this::preempt));
+    verb(router, Verb.FILTER, this::filter);
+    verb(router, Verb.PRIORITIZE, this::prioritize);
+    verb(router, Verb.BIND, this::bind);
+    verb(router, Verb.PREEMPT, this::preempt);
     return router;
+  }
+
+  private void verb(Router router, Verb verb, Decision decision) {
+    String path = "/" + verb;
+    router.post(path).handler(call -> enter(call, verb));
+    router.post(path).handler(BodyHandler.create(false).setBodyLimit(Gate.BODY_BYTES_MAX));
+    router.post(path).handler(call -> answer(call, verb, decision));
+  }
+
+  /** What waits beyond the bounds is refused unread. */
+  private void enter(RoutingContext call, Verb verb) {
+    Gate.Pass pass = gate.enter(call.request(), System.nanoTime());
+    if (pass == null) {
+      metrics.shed(verb);
+      write(call, unread(verb, OVERLOADED));
+      return;
+    }
+    call.put(PASS, pass);
+    call.addEndHandler(done -> gate.leave(pass));
+    call.next();
+  }
+
+  /** Prioritize has no error: no scores are equal scores. */
+  private static Answer unread(Verb verb, String why) {
+    return switch (verb) {
+      case FILTER, BIND -> error(why);
+      case PRIORITIZE -> new Answer(ExtenderWriter.scores(Map.of()), true);
+      case PREEMPT -> declined(why);
+    };
+  }
+
+  private static void write(RoutingContext call, Answer answer) {
+    call.response()
+        .setStatusCode(answer.status())
+        .putHeader("Content-Type", "application/json")
+        .end(answer.body());
+  }
+
+  /** Calls that wait or are being decided. */
+  public int calls() {
+    return gate.calls();
   }
 
   private void answer(RoutingContext call, Verb verb, Decision decision) {
@@ -93,15 +137,15 @@ public final class VerbRoutes {
                 log.error("{} failed", verb, done.cause());
                 call.response().setStatusCode(500).end("the extender failed; its log says how");
               } else {
-                call.response()
-                    .setStatusCode(done.result().status())
-                    .putHeader("Content-Type", "application/json")
-                    .end(done.result().body());
+                write(call, done.result());
               }
             });
   }
 
   private static Future<Answer> decide(RoutingContext call, Verb verb, Decision decision) {
+    if (late(call)) {
+      return Future.succeededFuture(unread(verb, LATE));
+    }
     Buffer body = call.body().buffer();
     try {
       return decision.of(body == null ? new byte[0] : body.getBytes());
@@ -114,7 +158,12 @@ public final class VerbRoutes {
     }
   }
 
-  private static Answer error(@org.jspecify.annotations.Nullable String sentence) {
+  private static boolean late(RoutingContext call) {
+    Gate.@Nullable Pass pass = call.get(PASS);
+    return pass != null && pass.late(System.nanoTime());
+  }
+
+  private static Answer error(@Nullable String sentence) {
     return new Answer(ExtenderWriter.error(String.valueOf(sentence)), true);
   }
 

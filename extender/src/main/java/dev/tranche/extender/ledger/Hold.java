@@ -92,15 +92,13 @@ public record Hold(
         uid, key, node, resource, placement, exact, replicas, stage, confirmed, sinceMs, expires);
   }
 
-  /**
-   * A hold that we placed ourselves knows more than the annotation, if that names the same GPUs.
-   */
-  boolean agrees(Optional<Places.Found> annotated) {
-    if (placement == null || annotated.isEmpty()) {
+  /** A hold that we placed ourselves knows more than an annotation, if that names the same GPUs. */
+  boolean agrees(Optional<Places.Found> said) {
+    if (placement == null || said.isEmpty()) {
       return placement != null;
     }
-    var found = annotated.get().placement().held();
-    return annotated.get().exact() ? found.equals(held()) : found.keySet().equals(held().keySet());
+    var found = said.get().placement().held();
+    return said.get().exact() ? found.equals(held()) : found.keySet().equals(held().keySet());
   }
 
   Assignment assignment() {

@@ -187,11 +187,11 @@ public final class Ledger {
 
   private Hold bound(Step step, PodFacts pod, NodeBook book, @Nullable Hold hold) {
     int replicas = book.replicasPerGpu(pod.resource());
-    Optional<Places.Found> annotated = book.annotated(pod);
-    if (hold != null && (hold.confirmed() || hold.agrees(annotated))) {
+    Optional<Places.Found> said = book.said(pod);
+    if (hold != null && (hold.confirmed() || hold.agrees(said))) {
       return hold.stage() == Stage.BOUND ? hold : hold.at(Stage.BOUND, step.nowMs(), Hold.NEVER);
     }
-    Places.Found found = annotated.or(() -> book.echoed(pod)).orElse(null);
+    Places.Found found = said.orElse(null);
     return new Hold(
         pod.uid(),
         pod.key(),
@@ -257,9 +257,9 @@ public final class Ledger {
     book.unshown.keySet().retainAll(state.echoes().stream().map(Assignment::uid).toList());
     state.echoes().forEach(echo -> echo(step, book, echo));
     for (Hold hold : List.copyOf(book.holds.values())) {
-      Hold placed = hold.placement() == null ? placedAgain(book, hold) : hold;
+      Hold placed = placedAgain(book, hold);
       Hold read = state.holdingsKnown() ? readBack(step, book, placed) : placed;
-      if (opened && outstanding(read)) {
+      if (opened && outstanding(read) && !book.echoes(read.uid())) {
         step.say(new Decision.Assign(book.name, read.assignment()));
       }
     }
@@ -274,17 +274,20 @@ public final class Ledger {
         && (pod == null || !pod.running());
   }
 
-  /** An annotation may not have been readable before the node had said its R. */
+  /**
+   * An annotation may not have been readable before the node had said its R, and what another
+   * replica has tried first may have been another place.
+   */
   private Hold placedAgain(NodeBook book, Hold hold) {
     PodFacts pod = pods.get(hold.uid());
-    if (pod == null) {
+    if (pod == null || hold.confirmed() || hold.stage() != Stage.BOUND) {
       return hold;
     }
-    Optional<Places.Found> found = book.annotated(pod).or(() -> book.echoed(pod));
-    if (found.isEmpty()) {
+    Optional<Places.Found> said = book.said(pod).filter(s -> s.exact() || hold.placement() == null);
+    if (said.isEmpty() || said.get().placement().held().equals(hold.held())) {
       return hold;
     }
-    Hold placed = hold.placed(found.get().placement(), found.get().exact(), false);
+    Hold placed = hold.placed(said.get().placement(), said.get().exact(), false);
     put(book, placed);
     return placed;
   }
@@ -344,7 +347,8 @@ public final class Ledger {
     if (read == null) {
       return hold;
     }
-    Optional<Placement> actual = Places.byReadBack(pod, read, book.replicasPerGpu(hold.resource()));
+    int replicas = book.replicasPerGpu(hold.resource());
+    Optional<Placement> actual = Places.byReadBack(pod, read, hold.held().keySet(), replicas);
     if (actual.isEmpty()) {
       return hold;
     }
@@ -388,8 +392,14 @@ public final class Ledger {
   }
 
   private void release(Step step, String uid) {
-    if (!settled(uid) && !nominations.has(uid)) {
-      drop(step, uid);
+    NodeBook book = holders.get(uid);
+    if (book == null || settled(uid) || nominations.has(uid)) {
+      return;
+    }
+    drop(step, uid);
+    if (book.echoes(uid)) {
+      // A bind that another leader began and did not end: the node would remind us of it for ever.
+      step.say(new Decision.Retract(book.name, uid));
     }
   }
 

@@ -72,14 +72,30 @@ final class NodeBook {
     return earlier != null && holdingsAtMs - earlier.atMs() < LIST_AGE_MS;
   }
 
+  /** Where the pod's annotation puts it, or else the node's echo. */
+  Optional<Places.Found> said(PodFacts pod) {
+    Optional<Places.Found> annotated = annotated(pod);
+    if (annotated.filter(Places.Found::exact).isPresent()) {
+      return annotated;
+    }
+    // An annotation tells of a split share only which GPUs it is on; the echo also how it is split.
+    Optional<Places.Found> echoed =
+        echoed(pod).filter(e -> annotated.isEmpty() || e.onTheGpusOf(annotated.get()));
+    return echoed.or(() -> annotated);
+  }
+
   /** A plain request cannot be cut into shares before its node has said its R. */
-  Optional<Places.Found> annotated(PodFacts pod) {
+  private Optional<Places.Found> annotated(PodFacts pod) {
     return state == null && pod.stampedReplicas().isEmpty()
         ? Optional.empty()
         : Places.byAnnotation(pod, replicasPerGpu(pod.resource()));
   }
 
-  Optional<Places.Found> echoed(PodFacts pod) {
+  boolean echoes(String uid) {
+    return state != null && state.echoes().stream().anyMatch(a -> a.uid().equals(uid));
+  }
+
+  private Optional<Places.Found> echoed(PodFacts pod) {
     if (state == null) {
       return Optional.empty();
     }

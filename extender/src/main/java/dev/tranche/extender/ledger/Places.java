@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /** Works out where a pod is from what its annotation or the kubelet says. */
@@ -15,7 +16,11 @@ final class Places {
   /**
    * @param exact share by share; otherwise it holds more rather than less than the pod has
    */
-  record Found(Placement placement, boolean exact) {}
+  record Found(Placement placement, boolean exact) {
+    boolean onTheGpusOf(Found other) {
+      return placement.held().keySet().equals(other.placement().held().keySet());
+    }
+  }
 
   private Places() {}
 
@@ -79,9 +84,10 @@ final class Places {
    * admission, so only a complete answer counts.
    *
    * @param read replicas per uuid by container
+   * @param before GPUs that the pod was taken to hold; what init containers had may be on each
    */
   static Optional<Placement> byReadBack(
-      PodFacts pod, Map<String, Map<String, Integer>> read, int nodeReplicas) {
+      PodFacts pod, Map<String, Map<String, Integer>> read, Set<String> before, int nodeReplicas) {
     Demand demand = pod.demand(nodeReplicas);
     var containers = new ArrayList<Placement.Container>();
     var held = new HashMap<String, Integer>();
@@ -100,11 +106,23 @@ final class Places {
       return Optional.empty();
     }
     if (demand.onOneGpu()) {
-      // What init containers had beyond the others stays the pod's; it was steered to the same GPU.
-      String first = held.keySet().iterator().next();
-      int rest = held.values().stream().mapToInt(Integer::intValue).sum();
-      held.merge(first, Math.max(0, demand.peakReplicas() - rest), Integer::sum);
+      leftByInit(demand, held, before);
     }
     return Optional.of(new Placement(containers, held));
+  }
+
+  /** What init containers had beyond the others stays the pod's, on a GPU that it holds anyway. */
+  private static void leftByInit(Demand demand, Map<String, Integer> held, Set<String> before) {
+    int seen = held.values().stream().mapToInt(Integer::intValue).sum();
+    int left = demand.peakReplicas() - seen;
+    if (left <= 0) {
+      return;
+    }
+    boolean several = before.size() > 1 && before.containsAll(held.keySet());
+    List<String> on = List.copyOf(several ? before : held.keySet());
+    for (String uuid : several ? on : on.subList(0, 1)) {
+      int most = Math.max(demand.replicasPerGpu(), held.getOrDefault(uuid, 0));
+      held.merge(uuid, left, (has, more) -> Math.min(most, has + more));
+    }
   }
 }

@@ -32,6 +32,7 @@ public final class ExtenderMetrics {
   private final MeterRegistry registry;
   private final Map<Verb, Timer> decided = new EnumMap<>(Verb.class);
   private final Map<Verb, Timer> failed = new EnumMap<>(Verb.class);
+  private final Map<Verb, Counter> shed = new EnumMap<>(Verb.class);
   private final Map<Reason, Counter> denied = new EnumMap<>(Reason.class);
   private final Counter neutral;
   private final Counter withoutRoom;
@@ -60,6 +61,7 @@ public final class ExtenderMetrics {
     for (Verb verb : Verb.values()) {
       decided.put(verb, timer(verb, "decided"));
       failed.put(verb, timer(verb, "error"));
+      shed.put(verb, sheds(verb));
     }
     for (Reason reason : Reason.values()) {
       denied.put(reason, denials(reason));
@@ -97,6 +99,18 @@ public final class ExtenderMetrics {
         .tag("outcome", outcome)
         .serviceLevelObjectives(LATENCIES)
         .register(registry);
+  }
+
+  private Counter sheds(Verb verb) {
+    String help = "Requests refused unread because too many wait.";
+    return counter("tranche.extender.verbs.shed", help, "verb", verb.toString());
+  }
+
+  public void shed(Verb verb) {
+    Counter counter = shed.get(verb);
+    if (counter != null) {
+      counter.increment();
+    }
   }
 
   private Counter denials(Reason reason) {

@@ -5,6 +5,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Which GPUs a pod gets.
@@ -48,16 +49,16 @@ public record Placement(List<Container> containers, Map<String, Integer> held) {
 
   /**
    * The value of {@code tranche.dev/gpu}: one uuid if the pod has one GPU, else one per share in
-   * order.
+   * order, and then those that only its init containers use.
    */
   public String annotation() {
     if (held.size() == 1) {
       return held.keySet().iterator().next();
     }
-    return containers.stream()
-        .flatMap(c -> c.shares().stream())
-        .map(Share::uuid)
-        .collect(Collectors.joining(","));
+    List<String> shares =
+        containers.stream().flatMap(c -> c.shares().stream()).map(Share::uuid).toList();
+    Stream<String> others = held.keySet().stream().filter(u -> !shares.contains(u)).sorted();
+    return Stream.concat(shares.stream(), others).collect(Collectors.joining(","));
   }
 
   /** Containers that run on a GPU: each is an MPS client at least. */

@@ -46,14 +46,22 @@ final class Search {
         }
       }
     }
-    boolean plain = demand.containers().stream().allMatch(Demand.Container::splittable);
+    // What init containers leave behind on a second GPU nobody can see, so only what no GPU could
+    // hold whole is split.
+    boolean plain =
+        peak > demand.replicasPerGpu()
+            && demand.containers().stream().allMatch(Demand.Container::splittable);
     return plain ? fill(peak).map(this::peaked) : Optional.empty();
   }
 
+  /** Containers that last take theirs one after the other; ordinary init containers share. */
   private Placement peaked(List<Placement.Share> peak) {
     var containers = new ArrayList<Placement.Container>();
+    int skip = 0;
     for (Demand.Container container : Placement.steered(demand)) {
-      containers.add(new Placement.Container(container.name(), prefix(peak, container.replicas())));
+      int replicas = container.replicas();
+      containers.add(new Placement.Container(container.name(), section(peak, skip, replicas)));
+      skip += container.kind() == Demand.Kind.INIT ? 0 : replicas;
     }
     return new Placement(containers, Placement.of(List.of(whole(peak))).held());
   }
@@ -62,15 +70,20 @@ final class Search {
     return new Placement.Container("", shares);
   }
 
-  private static List<Placement.Share> prefix(List<Placement.Share> shares, int replicas) {
+  /** So many replicas of the shares, after skipping some. */
+  private static List<Placement.Share> section(
+      List<Placement.Share> shares, int skip, int replicas) {
     var taken = new ArrayList<Placement.Share>();
+    int toSkip = skip;
     int left = replicas;
     for (Placement.Share share : shares) {
-      int take = Math.min(left, share.replicas());
+      int skipped = Math.min(toSkip, share.replicas());
+      int take = Math.min(left, share.replicas() - skipped);
       if (take > 0) {
         taken.add(new Placement.Share(share.uuid(), take));
-        left -= take;
       }
+      toSkip -= skipped;
+      left -= take;
     }
     return taken;
   }

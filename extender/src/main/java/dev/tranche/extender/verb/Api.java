@@ -2,6 +2,7 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.PodFacts;
 import io.vertx.core.Future;
+import java.util.Optional;
 
 /** The API server, as the verbs need it. Nothing here blocks; all queues are bounded. */
 public interface Api {
@@ -20,6 +21,13 @@ public interface Api {
 
   /** Never fails. */
   Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation);
+
+  /**
+   * The pod as the API server has it now; empty if there is none that asks for a GPU.
+   *
+   * @param key {@code namespace/name}
+   */
+  Future<Optional<PodFacts>> pod(String key);
 
   /** Makes the scheduler look at rejected pods again; may complete on any thread. */
   Future<?> wake(String node);

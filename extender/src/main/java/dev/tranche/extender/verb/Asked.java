@@ -6,7 +6,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import java.time.Duration;
 import java.util.Optional;
 
-/** Pods that were filtered of late: bind names a pod and no more, and informers may lag. */
+/** Pods that were filtered here of late: only of these a bind may be news to our informer. */
 public final class Asked {
   private final Cache<String, PodFacts> byUid =
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofMinutes(15)).build();

@@ -44,9 +44,7 @@ public final class Bind {
     }
     Optional<Hold> bound = core.ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.BOUND);
     if (bound.isPresent()) {
-      return bound.get().node().equals(node)
-          ? Future.succeededFuture(Optional.empty())
-          : error("pod " + key + " is bound to node " + bound.get().node());
+      return bound(key, bound.get().node(), node);
     }
     Optional<String> notReady = core.notReady();
     if (notReady.isPresent()) {
@@ -55,12 +53,42 @@ public final class Bind {
     if (inFlight.size() >= IN_FLIGHT_MAX) {
       return error(IN_FLIGHT_MAX + " binds are under way; this one is tried again");
     }
-    // The API server's word before the caller's; the informer may lag, so that has to do as well.
-    return core.ledger
-        .pod(uid)
-        .or(() -> asked.get(uid))
-        .map(pod -> pod.key().equals(key) ? start(pod, node) : error(misnamed(key, pod)))
-        .orElseGet(() -> error("pod " + key + " was not filtered here; this is tried again"));
+    Optional<PodFacts> known = core.ledger.pod(uid);
+    if (known.isEmpty() && asked.get(uid).isEmpty()) {
+      return error("pod " + key + " was not filtered here; this is tried again");
+    }
+    Future<Optional<String>> result =
+        known.map(pod -> start(pod, key, node)).orElseGet(() -> look(key, uid, node));
+    inFlight.put(uid, new Flight(node, result));
+    result.onComplete(done -> inFlight.remove(uid));
+    return result;
+  }
+
+  private static Future<Optional<String>> bound(String key, String on, String node) {
+    return on.equals(node)
+        ? Future.succeededFuture(Optional.empty())
+        : error("pod " + key + " is bound to node " + on);
+  }
+
+  /** Informers may lag; what the caller said of the pod when it filtered is not the API's word. */
+  private Future<Optional<String>> look(String key, String uid, String node) {
+    return loop.here(api.pod(key))
+        .compose(
+            found ->
+                found
+                    .filter(pod -> pod.uid().equals(uid))
+                    .map(pod -> seen(pod, key, node))
+                    .orElseGet(() -> error("there is no pod " + key + " of uid " + uid)),
+            unread -> error("pod " + key + " could not be read: " + unread.getMessage()));
+  }
+
+  private Future<Optional<String>> seen(PodFacts pod, String key, String node) {
+    String on = pod.node();
+    if (on == null) {
+      return start(pod, key, node);
+    }
+    core.told(new Event.PodSeen(pod));
+    return bound(key, on, node);
   }
 
   private static String misnamed(String key, PodFacts pod) {
@@ -68,7 +96,10 @@ public final class Bind {
         .formatted(key, pod.uid(), pod.key());
   }
 
-  private Future<Optional<String>> start(PodFacts pod, String node) {
+  private Future<Optional<String>> start(PodFacts pod, String key, String node) {
+    if (!pod.key().equals(key)) {
+      return error(misnamed(key, pod));
+    }
     Evaluation now = core.evaluate(pod, node);
     Optional<Placement> placement = decide(pod, now);
     if (placement.isEmpty()) {
@@ -76,14 +107,10 @@ public final class Bind {
       return error("node " + node + " has no room for pod " + pod.key() + " any more");
     }
     Placement place = placement.get();
-    Future<Optional<String>> result =
-        loop.here(core.apply(new Event.BindStarted(pod, node, place)))
-            .compose(
-                acknowledged -> post(pod, now, place),
-                late -> Future.succeededFuture(unacknowledged(pod, node, late)));
-    inFlight.put(pod.uid(), new Flight(node, result));
-    result.onComplete(done -> inFlight.remove(pod.uid()));
-    return result;
+    return loop.here(core.apply(new Event.BindStarted(pod, node, place)))
+        .compose(
+            acknowledged -> post(pod, now, place),
+            late -> Future.succeededFuture(unacknowledged(pod, node, late)));
   }
 
   /** The GPUs that are held for it, if they still serve; else others, now. */

@@ -31,6 +31,11 @@ public final class Core {
   /** A leader that has not heard of every node by then goes on without. */
   static final long WARM_UP_MS = 3_000;
 
+  /** A verb that takes longer to decide is given up, well before kube-scheduler hangs up. */
+  static final long DECIDE_WITHIN_MS = 3_000;
+
+  static final String LATE = "the decision took too long; this is tried again";
+
   private static final Logger log = LoggerFactory.getLogger(Core.class);
 
   public final Ledger ledger;

@@ -66,7 +66,11 @@ public final class Filter {
   private Answer decide(PodFacts pod, List<String> names) {
     var fitting = new ArrayList<Evaluation>();
     var refused = new ArrayList<Evaluation>();
+    long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
     for (String name : names) {
+      if (core.nowMs() > untilMs) {
+        return new Answer.Undecided(Core.LATE);
+      }
       Evaluation evaluation = core.evaluate(pod, name);
       (evaluation.placement().isPresent() ? fitting : refused).add(evaluation);
     }

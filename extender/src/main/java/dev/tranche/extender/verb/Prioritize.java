@@ -44,7 +44,11 @@ public final class Prioritize {
     var evaluations = new ArrayList<Evaluation>();
     var candidates = new ArrayList<Candidate>();
     var scores = new LinkedHashMap<String, Integer>();
+    long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
     for (String name : names) {
+      if (core.nowMs() > untilMs) {
+        return equal(names);
+      }
       scores.put(name, 0);
       Evaluation evaluation = core.evaluate(pod, name);
       evaluation

@@ -2,6 +2,8 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.placement.Outcome;
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import io.vertx.core.Future;
 import java.util.Collections;
@@ -33,13 +35,17 @@ public final class Waiting {
   private long lastMs = Long.MIN_VALUE / 2;
   private @Nullable Patch underWay;
 
+  /** As of the last turn; metrics are read on another thread. */
+  private volatile long fragmented;
+
   /** The node that is being patched, and the pods that this wakes. */
   private record Patch(String node, List<Rejected> wakes, Future<?> done) {}
 
   /**
    * @param nodes that refused it, sorted
+   * @param fragmented one of them has replicas enough, but no GPU with room
    */
-  private record Rejected(PodFacts pod, List<String> nodes) {
+  private record Rejected(PodFacts pod, List<String> nodes, boolean fragmented) {
     boolean refusedBy(String node) {
       return Collections.binarySearch(nodes, node) >= 0;
     }
@@ -59,7 +65,18 @@ public final class Waiting {
       metrics.waitingEvicted();
     }
     List<String> nodes = evaluations.stream().map(Evaluation::node).sorted().toList();
-    pods.put(pod.uid(), new Rejected(pod, nodes));
+    boolean fragmented = evaluations.stream().anyMatch(Waiting::fragmented);
+    pods.put(pod.uid(), new Rejected(pod, nodes, fragmented));
+  }
+
+  private static boolean fragmented(Evaluation evaluation) {
+    return evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)
+        && reason == Reason.FRAGMENTED;
+  }
+
+  /** Pods that wait for a hole: an autoscaler sees enough replicas and adds no node. */
+  public long fragmented() {
+    return fragmented;
   }
 
   public void forget(String uid) {
@@ -82,6 +99,7 @@ public final class Waiting {
    * pods wait until it is done, so that one that failed is tried again.
    */
   void wake(Function<PodFacts, Policy> policyOf, long nowMs, Function<String, Future<?>> patch) {
+    fragmented = pods.values().stream().filter(Rejected::fragmented).count();
     if (!settled() || changed.isEmpty() || nowMs - lastMs < BETWEEN_MS) {
       return;
     }

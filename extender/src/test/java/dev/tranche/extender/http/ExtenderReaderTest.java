@@ -7,10 +7,14 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.Standing;
+import dev.tranche.extender.verb.Preempt.OfNode;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
@@ -58,6 +62,49 @@ final class ExtenderReaderTest {
   void args_malformed_isSaid() {
     byte[] cut = "{\"Pod\": {\"metadata\"".getBytes(StandardCharsets.UTF_8);
     assertThatThrownBy(() -> reader.args(cut)).isInstanceOf(MalformedException.class);
+  }
+
+  @Test
+  void preemption_isRead() throws Exception {
+    var args = reader.preemption(fixture("preempt-args.json"));
+    PodFacts pod = args.pod().orElseThrow();
+    assertThat(pod.standing())
+        .isEqualTo(
+            new Standing(
+                1_000_000,
+                Map.of("app", "urgent"),
+                Instant.parse("2026-11-21T08:00:00Z").toEpochMilli(),
+                false,
+                "node-b"));
+    assertThat(args.victims())
+        .containsEntry("node-b", new OfNode(List.of("bbbbbbbb-0000-0000-0000-000000000001"), 0))
+        .hasSize(2);
+    assertThat(Objects.requireNonNull(args.victims()).get("node-a"))
+        .satisfies(victims -> assertThat(victims.uids()).hasSize(2))
+        .satisfies(victims -> assertThat(victims.violations()).isOne());
+  }
+
+  @Test
+  void preemption_notCacheCapable_hasNoVictims() throws Exception {
+    byte[] json =
+        "{\"Pod\":null,\"NodeNameToVictims\":{\"n\":{\"Pods\":[]}},\"NodeNameToMetaVictims\":null}"
+            .getBytes(StandardCharsets.UTF_8);
+    assertThat(reader.preemption(json).victims()).isNull();
+  }
+
+  @Test
+  void args_ofTwoResources_nameBothAndFitNone() throws Exception {
+    var both = new ExtenderReader(List.of(Names.RESOURCE, "nvidia.com/gpu.shared"));
+    byte[] json =
+        """
+        {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"containers": [
+          {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1", "nvidia.com/gpu.shared": "2"}}}]}},
+         "NodeNames": []}
+        """
+            .getBytes(StandardCharsets.UTF_8);
+    PodFacts pod = both.args(json).pod().orElseThrow();
+    assertThat(pod.resource()).isEqualTo("nvidia.com/gpu and nvidia.com/gpu.shared");
+    assertThat(pod.requests()).containsExactly(new Demand.Request("a", Demand.Kind.APP, 3));
   }
 
   @Test

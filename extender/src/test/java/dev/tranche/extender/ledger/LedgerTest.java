@@ -175,6 +175,22 @@ final class LedgerTest {
     assertThat(free("gpu-1")).isEqualTo(7);
   }
 
+  /** Of two of our resources: placed nowhere by us, so others bound it. */
+  @Test
+  void podOfSeveralResources_countsOnTheGpusOfEachUntilReadBack() {
+    report(NODE, Map.of());
+    var request = new Demand.Request("main", Demand.Kind.APP, 3);
+    String both = Names.RESOURCE + " and nvidia.com/gpu.shared";
+    apply(
+        new Event.PodSeen(
+            new PodFacts("p", "ns", "p", NODE, false, false, both, List.of(request), Map.of())));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(free("gpu-1")).isEqualTo(7);
+    report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-0", 1, "gpu-1", 2))));
+    assertThat(free("gpu-0")).isEqualTo(9);
+    assertThat(free("gpu-1")).isEqualTo(8);
+  }
+
   @Test
   void lateEvents_changeNothing() {
     report(NODE, Map.of());

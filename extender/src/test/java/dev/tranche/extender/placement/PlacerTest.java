@@ -68,6 +68,30 @@ final class PlacerTest {
   }
 
   @Test
+  void initContainer_plainPeakThatOneGpuCouldHold_isNotSplit() {
+    var init = new Container("init", Kind.INIT, List.of(4), true);
+    var main = new Container("main", Kind.APP, List.of(2), true);
+    assertThat(place(plainAsk(init, main), gpu("a", 3), gpu("b", 3)))
+        .isEqualTo(refused(Reason.FRAGMENTED));
+  }
+
+  @Test
+  void initContainer_plainPeakAboveOneGpu_isHeldOnSeveral() {
+    var init = new Container("init", Kind.INIT, List.of(10, 2), true);
+    var main = new Container("main", Kind.APP, List.of(6), true);
+    var second = new Container("second", Kind.APP, List.of(6), true);
+    var placed = (Outcome.Fits) place(plainAsk(init, main, second), gpu("a", 3), gpu("b", 10));
+    assertThat(placed.placement().held()).containsEntry("a", 2).containsEntry("b", 10);
+    assertThat(placed.placement().containers())
+        .extracting(Placement.Container::shares)
+        .containsExactly(
+            List.of(new Placement.Share("b", 6)),
+            List.of(new Placement.Share("b", 4), new Placement.Share("a", 2)));
+    var alone = (Outcome.Fits) place(plainAsk(init, main), gpu("a", 3), gpu("b", 10));
+    assertThat(alone.placement().annotation()).isEqualTo("b,a");
+  }
+
+  @Test
   void memoryInUseBeyondGrants_isRefused() {
     GpuView gpu = view("a", 10, 10, 2 * GIB, 0);
     assertThat(Placer.place(ask(app(3)), List.of(gpu), order())).isEqualTo(refused(Reason.MEMORY));

@@ -3,7 +3,6 @@ package dev.tranche.extender.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
-import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.Vertx;
@@ -31,25 +30,29 @@ final class BindTest {
 
   @Test
   void uidOfAnotherPod_isRefused() {
-    asked.put(FakeWorld.pod("p", 3));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
     assertThat(bind("ns/q", "p")).get().asString().contains("is ns/p");
     assertThat(world.assigned).isEmpty();
   }
 
   @Test
-  void podThatTheInformerKnows_isNotTakenFromTheCaller() {
-    PodFacts known = FakeWorld.pod("p", 3);
-    world.core.told(new Event.PodSeen(known));
-    asked.put(FakeWorld.pod("p", 9));
+  void podThatTheInformerHasNotShownYet_isBoundAsTheApiServerHasIt() {
+    asked.put(FakeWorld.pod("p", 1));
+    world.onServer.put("ns/p", FakeWorld.pod("p", 3));
     assertThat(bind("ns/p", "p")).isEmpty();
-    assertThat(world.assigned.getFirst().placement().held()).containsEntry("a0", 3);
+    assertThat(world.assigned.getFirst().placement().held().values()).containsExactly(3);
   }
 
   @Test
-  void podThatTheInformerHasNotShownYet_isBoundAsItWasFiltered() {
+  void podThatTheApiServerHasNot_isNotBound() {
     asked.put(FakeWorld.pod("p", 3));
-    assertThat(bind("ns/p", "p")).isEmpty();
-    assertThat(world.assigned).hasSize(1);
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("no pod ns/p of uid p");
+    world.onServer.put("ns/p", FakeWorld.pod("q", 3));
+    assertThat(bind("ns/p", "p")).isPresent();
+    world.onServer.put("ns/p", FakeWorld.pod("p", 3).on("b"));
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("is bound to node b");
+    assertThat(bind("ns/never", "never").orElseThrow()).contains("was not filtered here");
+    assertThat(world.assigned).isEmpty();
   }
 
   private Optional<String> bind(String key, String uid) {

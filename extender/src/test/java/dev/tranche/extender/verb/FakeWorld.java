@@ -9,6 +9,7 @@ import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -17,31 +18,49 @@ import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
-/** Nodes and an API server that only remember what they were told, and a clock that stands. */
+/**
+ * Nodes and an API server that only remember what they were told, and a clock that stands unless it
+ * is told to step.
+ */
 final class FakeWorld implements Nodes, Api {
   static final long GIB = 1L << 30;
   final List<String> woken = new ArrayList<>();
   final Map<String, String> told = new HashMap<>();
+  final Map<String, PodFacts> onServer = new HashMap<>();
   final List<Assignment> assigned = new ArrayList<>();
   long nowMs = 100_000;
+
+  /** So much passes whenever somebody looks at the clock. */
+  long stepMs;
+
   Future<?> patched = Future.succeededFuture();
   final Core core;
 
   FakeWorld(Policy policy) {
+    this(policy, MemoryGuard.ENFORCE);
+  }
+
+  FakeWorld(Policy policy, MemoryGuard guard) {
     core =
         new Core(
             policy,
+            guard,
             15_000,
             this,
             this,
             new ExtenderMetrics(new SimpleMeterRegistry()),
-            () -> nowMs);
+            () -> nowMs += stepMs);
     core.synced();
   }
 
   /** A GPU of ten replicas and 10 GiB. */
-  record Gpu(String uuid, double sm, long usedBytes) {}
+  record Gpu(String uuid, double sm, long usedBytes, Map<String, Long> usedBytesByPod) {
+    Gpu(String uuid, double sm, long usedBytes) {
+      this(uuid, sm, usedBytes, Map.of());
+    }
+  }
 
   void report(String node, Gpu... gpus) {
     var facts = new ArrayList<GpuFacts>();
@@ -49,7 +68,9 @@ final class FakeWorld implements Nodes, Api {
     for (int i = 0; i < gpus.length; i++) {
       String uuid = gpus[i].uuid();
       facts.add(new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0));
-      readings.put(uuid, new LoadReading(gpus[i].usedBytes(), gpus[i].sm(), 0, nowMs));
+      readings.put(
+          uuid,
+          new LoadReading(gpus[i].usedBytes(), gpus[i].sm(), 0, nowMs, gpus[i].usedBytesByPod()));
     }
     var state = new NodeState(true, facts, Map.of(), true, List.of());
     core.reported(new Event.Reported(node, state), readings);
@@ -83,6 +104,11 @@ final class FakeWorld implements Nodes, Api {
   @Override
   public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
     return Future.succeededFuture(new BindOutcome.Bound());
+  }
+
+  @Override
+  public Future<Optional<PodFacts>> pod(String key) {
+    return Future.succeededFuture(Optional.ofNullable(onServer.get(key)));
   }
 
   @Override

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
@@ -12,6 +13,7 @@ import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class VerbsTest {
@@ -109,6 +111,41 @@ final class VerbsTest {
   }
 
   @Test
+  void memory_measuredPerPod_countsOverItsGrantAndForNobodyKnown() {
+    world.report("a", new Gpu("a0", 0, 6 * GIB, Map.of("ns/p", 6 * GIB)));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
+    assertThat(memoryFree("a")).isEqualTo(4 * GIB);
+    // Idle on its grant, and 6 GiB are somebody else's: both count.
+    world.report("a", new Gpu("a0", 0, 6 * GIB, Map.of("other/x", 6 * GIB)));
+    assertThat(memoryFree("a")).isZero();
+    world.report("a", new Gpu("a0", 0, 4 * GIB, Map.of("ns/p", 3 * GIB)));
+    assertThat(memoryFree("a")).isEqualTo(4 * GIB);
+  }
+
+  @Test
+  void memoryGuard_score_refusesNothingButScoresWorse() {
+    var scoring = new FakeWorld(Policy.LOAD, MemoryGuard.SCORE);
+    scoring.report("a", new Gpu("a0", 0, 9 * GIB));
+    scoring.report("b", new Gpu("b0", 0, 0));
+    var scores = new Prioritize(scoring.core).prioritize(FakeWorld.pod("p", 3), BOTH);
+    assertThat(scores.get("a")).isPositive().isLessThan(scores.get("b"));
+  }
+
+  @Test
+  void memoryGuard_off_countsGrantsOnly() {
+    var off = new FakeWorld(Policy.LOAD, MemoryGuard.OFF);
+    off.report("a", new Gpu("a0", 0, 9 * GIB));
+    var gpu = off.core.evaluate(FakeWorld.pod("p", 3), "a").gpus().getFirst();
+    assertThat(gpu.memoryFreeBytes()).isEqualTo(10 * GIB);
+    assertThat(gpu.replicasByMemory()).isEqualTo(10);
+  }
+
+  private long memoryFree(String node) {
+    var gpu = world.core.evaluate(FakeWorld.pod("any", 1), node).gpus().getFirst();
+    return gpu.memoryFreeBytes();
+  }
+
+  @Test
   void rejectedPod_isWokenOnceWhenItFits() {
     world.report("a", new Gpu("a0", 0, 9 * GIB));
     nodes(FakeWorld.pod("p", 3));
@@ -122,6 +159,32 @@ final class VerbsTest {
     world.nowMs += 5_000;
     world.core.tick();
     assertThat(world.woken).containsExactly("a");
+  }
+
+  @Test
+  void rejectedPod_thatOnlyAHoleKeepsWaiting_isCounted() {
+    world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
+    see("x", 8, "a0");
+    see("y", 8, "a1");
+    assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry("a", Reason.FRAGMENTED);
+    assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry("a", Reason.FULL);
+    world.core.tick();
+    assertThat(world.core.waiting.fragmented()).isOne();
+  }
+
+  private void see(String pod, int replicas, String gpu) {
+    world.core.told(
+        new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on("a")));
+  }
+
+  @Test
+  void decision_thatTakesTooLong_isGivenUp() {
+    world.report("a", new Gpu("a0", 0, 0));
+    world.stepMs = Core.DECIDE_WITHIN_MS;
+    assertThat(filter.filter(FakeWorld.pod("p", 3), BOTH))
+        .isEqualTo(new Filter.Answer.Undecided(Core.LATE));
+    assertThat(prioritize.prioritize(FakeWorld.pod("p", 3), BOTH).values())
+        .containsOnly(Scores.NEUTRAL);
   }
 
   @Test

@@ -1,0 +1,68 @@
+package dev.tranche.extender.http;
+
+import io.vertx.core.http.HttpServerRequest;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * How much may wait for the one loop at once: more is refused before its body is read. The loop
+ * alone uses it.
+ */
+final class Gate {
+  /** A Pod is 1.5 MiB at most, and 15,000 node names are about 1 MiB. */
+  static final int BODY_BYTES_MAX = 4 << 20;
+
+  /** kube-scheduler filters one pod at a time; binds run beside it, and are small. */
+  static final int CALLS_MAX = 1_024;
+
+  static final int BYTES_MAX = 32 << 20;
+
+  /** Of a body whose length is not said. */
+  private static final int UNSAID_BYTES = 1 << 20;
+
+  /**
+   * The chart's httpTimeout is 10 s, and an answer after that is wasted: so long for the body, and
+   * the rest for the decision.
+   */
+  static final long READ_WITHIN_MS = 5_000;
+
+  private int calls;
+  private long bytes;
+
+  /**
+   * One request that has been let in.
+   *
+   * @param bytes of its body, as announced
+   */
+  record Pass(long bytes, long startedNs) {
+    boolean late(long nowNs) {
+      return nowNs - startedNs > TimeUnit.MILLISECONDS.toNanos(READ_WITHIN_MS);
+    }
+  }
+
+  /** Null when too much waits already. */
+  @Nullable Pass enter(HttpServerRequest request, long nowNs) {
+    long announced = announced(request);
+    if (calls >= CALLS_MAX || bytes + announced > BYTES_MAX) {
+      return null;
+    }
+    calls++;
+    bytes += announced;
+    return new Pass(announced, nowNs);
+  }
+
+  void leave(Pass pass) {
+    calls--;
+    bytes -= pass.bytes();
+  }
+
+  int calls() {
+    return calls;
+  }
+
+  private static long announced(HttpServerRequest request) {
+    String length = request.getHeader("Content-Length");
+    boolean said = length != null && length.matches("\\d{1,9}");
+    return said ? Math.min(BODY_BYTES_MAX, Long.parseLong(length)) : UNSAID_BYTES;
+  }
+}

@@ -1,0 +1,112 @@
+package dev.tranche.extender.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.Asked;
+import dev.tranche.extender.verb.Bind;
+import dev.tranche.extender.verb.Core;
+import dev.tranche.extender.verb.Filter;
+import dev.tranche.extender.verb.Idle;
+import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.verb.Preempt;
+import dev.tranche.extender.verb.Prioritize;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.net.NetSocket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** More than the extender can take at once. */
+final class OverloadIT {
+  private final Vertx vertx = Vertx.vertx();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final HttpClient http = HttpClient.newHttpClient();
+  private HttpServer server;
+  private VerbRoutes routes;
+
+  @BeforeEach
+  void start() {
+    var metrics = new ExtenderMetrics(registry);
+    var idle = new Idle();
+    var core = new Core(Policy.LOAD, 15_000, idle, idle, metrics, () -> 0);
+    var asked = new Asked();
+    routes =
+        new VerbRoutes(
+            new ExtenderReader(List.of(Names.RESOURCE)),
+            new Filter(core, asked),
+            new Prioritize(core),
+            new Bind(core, asked, idle, new Loop(vertx.getOrCreateContext())),
+            new Preempt(core),
+            metrics);
+    server =
+        vertx
+            .createHttpServer()
+            .requestHandler(routes.router(vertx))
+            .listen(0, "127.0.0.1")
+            .await();
+  }
+
+  @AfterEach
+  void stop() {
+    vertx.close().await();
+  }
+
+  @Test
+  void bodiesBeyondTheBound_areRefusedUnreadWithASentence() throws Exception {
+    var slow = new ArrayList<NetSocket>();
+    int many = Gate.BYTES_MAX / Gate.BODY_BYTES_MAX;
+    for (int i = 0; i < many; i++) {
+      NetSocket socket = vertx.createNetClient().connect(server.actualPort(), "127.0.0.1").await();
+      socket
+          .write(
+              "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: "
+                  + Gate.BODY_BYTES_MAX
+                  + "\r\n\r\n{")
+          .await();
+      slow.add(socket);
+    }
+    while (routes.calls() < many) {
+      Thread.onSpinWait();
+    }
+    assertThat(post("/filter").body()).contains("too many requests wait");
+    assertThat(post("/bind").body()).contains("too many requests wait");
+    assertThat(post("/prioritize").body()).isEqualTo("[]");
+    assertThat(post("/preempt").statusCode()).isEqualTo(500);
+    assertThat(registry.get("tranche.extender.verbs.shed").tag("verb", "filter").counter().count())
+        .isOne();
+    slow.forEach(NetSocket::close);
+    while (routes.calls() > 0) {
+      Thread.onSpinWait();
+    }
+    assertThat(post("/filter").body()).contains("has no NodeNames");
+  }
+
+  @Test
+  void bodyBeyondItsLimit_isRefused() throws Exception {
+    var answer = post("/filter", "x".repeat(Gate.BODY_BYTES_MAX + 1));
+    assertThat(answer.statusCode()).isEqualTo(413);
+  }
+
+  private HttpResponse<String> post(String path) throws Exception {
+    return post(path, "{}");
+  }
+
+  private HttpResponse<String> post(String path, String body) throws Exception {
+    var request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + server.actualPort() + path))
+            .POST(HttpRequest.BodyPublishers.ofString(body))
+            .build();
+    return http.send(request, HttpResponse.BodyHandlers.ofString());
+  }
+}

@@ -1,0 +1,85 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.api.Demand;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Outcome;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.Placer;
+import dev.tranche.extender.score.Policy;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** How the {@link World}'s parts see pods and GPUs. */
+final class Views {
+  private Views() {}
+
+  static Map<String, Map<String, Integer>> readBack(Placement real) {
+    var containers = new HashMap<String, Map<String, Integer>>();
+    for (Placement.Container container : real.containers()) {
+      var held = new HashMap<String, Integer>();
+      container.shares().forEach(s -> held.merge(s.uuid(), s.replicas(), Integer::sum));
+      containers.put(container.name(), held);
+    }
+    return containers;
+  }
+
+  /** What init containers had stays the pod's. */
+  static Placement kubelets(Demand demand, Placement place) {
+    if (!demand.onOneGpu() || place.held().size() > 1) {
+      return place;
+    }
+    String uuid = place.held().keySet().iterator().next();
+    return new Placement(place.containers(), Map.of(uuid, demand.peakReplicas()));
+  }
+
+  static PodFacts facts(
+      PodFacts pod,
+      @Nullable String node,
+      boolean ended,
+      boolean running,
+      Map<String, String> annotations) {
+    return new PodFacts(
+        pod.uid(),
+        pod.namespace(),
+        pod.name(),
+        node,
+        ended,
+        running,
+        pod.resource(),
+        pod.requests(),
+        annotations,
+        pod.standing());
+  }
+
+  static Optional<Placement> place(Ledger ledger, PodFacts pod, String node, long nowMs) {
+    NodeView view = ledger.view(node, h -> !h.uid().equals(pod.uid()), nowMs);
+    if (view.availability() != NodeView.Availability.AVAILABLE) {
+      return Optional.empty();
+    }
+    var gpus = view.gpus().stream().map(Views::gpu).toList();
+    var ask = pod.ask(ledger.replicasPerGpu(node, pod.resource()));
+    return Placer.place(ask, gpus, Policy.PACKED.order()) instanceof Outcome.Fits(Placement place)
+        ? Optional.of(place)
+        : Optional.empty();
+  }
+
+  private static GpuView gpu(NodeView.Gpu gpu) {
+    var facts = gpu.facts();
+    return new GpuView(
+        facts.uuid(),
+        facts.index(),
+        facts.model(),
+        facts.resource(),
+        facts.replicas(),
+        true,
+        gpu.cordoned(),
+        gpu.freeReplicas(),
+        GpuView.UNLIMITED,
+        16L << 30,
+        16L << 30,
+        0,
+        true);
+  }
+}

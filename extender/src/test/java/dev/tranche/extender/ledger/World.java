@@ -1,0 +1,596 @@
+package dev.tranche.extender.ledger;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.placement.Placement;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import java.util.random.RandomGenerator;
+import java.util.random.RandomGeneratorFactory;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A cluster in one thread: an API server, kubelets with their plugins, and two replicas of the
+ * Ledger that hear of everything late, each on its own way. Only the leader is asked.
+ */
+final class World {
+  /** What a watch may lag, and what a report takes. */
+  private static final int WATCH_LATE_MS = 12_000;
+
+  private static final int REPORT_LATE_MS = 800;
+
+  /** The kubelet's list is read so often. */
+  private static final int LIST_AGE_MS = 2_000;
+
+  final List<Node> nodes = new ArrayList<>();
+
+  /** What the API server has, by uid. */
+  private final Map<String, Pod> pods = new LinkedHashMap<>();
+
+  private final RandomGenerator random;
+  private final String seed;
+
+  /** Whether others than we put pods on nodes, and kubelets give other GPUs than assigned. */
+  private final boolean strangers;
+
+  private long nowMs = 1_000;
+  private int created;
+  Replica leader;
+  Replica standby;
+
+  World(long seed, boolean strangers) {
+    this.seed = "seed " + seed + (strangers ? " with strangers" : "");
+    this.strangers = strangers;
+    random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
+    nodes.add(new Node("node-0", 10, 10));
+    nodes.add(new Node("node-1", 10, 4));
+    nodes.add(new Node("node-2", 10, 10));
+    leader = new Replica();
+    standby = new Replica();
+    settle();
+  }
+
+  /** A pod as the API server has it, and where its kubelet really put it. */
+  static final class Pod {
+    PodFacts facts;
+    @Nullable Placement real;
+    boolean admitted;
+
+    Pod(PodFacts facts) {
+      this.facts = facts;
+    }
+  }
+
+  private record Timed(long atMs, Event event) {}
+
+  final class Replica {
+    final Ledger ledger = new Ledger(Timing.DEFAULT);
+    private final Map<String, ArrayDeque<Timed>> watch = new LinkedHashMap<>();
+    private final Map<String, ArrayDeque<Timed>> reports = new LinkedHashMap<>();
+    private final Set<String> cut = new HashSet<>();
+
+    Replica() {
+      pods.values().forEach(pod -> tell(new Event.PodSeen(pod.facts)));
+      tell(new Event.Synced());
+    }
+
+    void tell(Event event) {
+      for (Decision decision : ledger.apply(event, nowMs)) {
+        if (cut.contains(decision.node())) {
+          continue;
+        }
+        switch (decision) {
+          case Decision.Assign(String node, Assignment a) -> node(node).kept.put(a.uid(), a);
+          case Decision.Retract(String node, String uid) -> node(node).kept.remove(uid);
+          default -> {}
+        }
+      }
+    }
+
+    private void hear(long untilMs) {
+      for (var queue : List.copyOf(watch.values())) {
+        deliver(queue, untilMs);
+      }
+      reports.values().forEach(queue -> deliver(queue, untilMs));
+      watch.values().removeIf(ArrayDeque::isEmpty);
+    }
+
+    private void deliver(ArrayDeque<Timed> queue, long untilMs) {
+      while (!queue.isEmpty() && queue.getFirst().atMs() <= untilMs) {
+        Event event = queue.removeFirst().event();
+        tell(event);
+        if (random.nextInt(5) == 0) {
+          tell(event);
+        }
+      }
+    }
+
+    private void later(Map<String, ArrayDeque<Timed>> on, String key, Event event, int lateMs) {
+      var queue = on.computeIfAbsent(key, k -> new ArrayDeque<>());
+      long at = nowMs + random.nextInt(lateMs + 1);
+      queue.addLast(new Timed(queue.isEmpty() ? at : Math.max(at, queue.getLast().atMs()), event));
+    }
+  }
+
+  /** A kubelet with its plugin. */
+  final class Node {
+    final String name;
+    final List<GpuFacts> gpus = new ArrayList<>();
+    final Map<String, Assignment> kept = new LinkedHashMap<>();
+    private final boolean listsFinished = random.nextBoolean();
+    private Map<String, Map<String, Map<String, Integer>>> listed = Map.of();
+    private long listedAtMs;
+    private boolean listKnown = true;
+    private boolean serving = true;
+
+    Node(String name, int... replicas) {
+      this.name = name;
+      for (int i = 0; i < replicas.length; i++) {
+        gpus.add(
+            new GpuFacts(
+                name + "-gpu-" + i,
+                i,
+                "Tesla T4",
+                Names.RESOURCE,
+                replicas[i],
+                16L << 30,
+                true,
+                "",
+                0));
+      }
+    }
+
+    int used(String uuid) {
+      return pods.values().stream()
+          .filter(p -> name.equals(p.facts.node()) && p.real != null && !p.facts.ended())
+          .mapToInt(p -> Objects.requireNonNull(p.real).held().getOrDefault(uuid, 0))
+          .sum();
+    }
+
+    private void list() {
+      listed = new HashMap<>();
+      for (Pod pod : pods.values()) {
+        Placement real = pod.real;
+        if (name.equals(pod.facts.node())
+            && real != null
+            && (listsFinished || !pod.facts.ended())) {
+          listed.put(pod.facts.key(), Views.readBack(real));
+        }
+      }
+      listedAtMs = nowMs;
+    }
+
+    NodeState state() {
+      if (nowMs - listedAtMs > random.nextInt(LIST_AGE_MS)) {
+        list();
+      }
+      return new NodeState(serving, gpus, listed, listKnown, List.copyOf(kept.values()));
+    }
+  }
+
+  Node node(String name) {
+    return nodes.stream().filter(n -> n.name.equals(name)).findFirst().orElseThrow();
+  }
+
+  Collection<Pod> pods() {
+    return pods.values();
+  }
+
+  // --- what happens ---
+
+  void act() {
+    advance(random.nextInt(1_500));
+    switch (random.nextInt(20)) {
+      case 0, 1, 2, 3, 4, 5 -> schedule();
+      case 6, 7, 8 -> any(p -> p.facts.node() != null && !p.admitted).ifPresent(this::admit);
+      case 9, 10 -> any(p -> p.admitted && !p.facts.ended()).ifPresent(this::finish);
+      case 11 -> any(p -> true).ifPresent(this::delete);
+      case 12, 13 -> report(pick(nodes));
+      case 14 -> reconnect(pick(nodes), random.nextBoolean() ? leader : standby);
+      case 15 -> restartPlugin(pick(nodes));
+      case 16 -> {
+        if (random.nextInt(4) == 0) {
+          failOver();
+        }
+      }
+      case 17 -> {
+        if (random.nextInt(5) == 0) {
+          advance(20_000 + random.nextInt(180_000));
+        }
+      }
+      case 18 -> {
+        if (strangers) {
+          bindByOthers();
+        }
+      }
+      default -> ticks();
+    }
+    neverOver();
+  }
+
+  private <T> T pick(List<T> of) {
+    return of.get(random.nextInt(of.size()));
+  }
+
+  private Optional<Pod> any(java.util.function.Predicate<Pod> which) {
+    List<Pod> all = pods.values().stream().filter(which).toList();
+    return all.isEmpty() ? Optional.empty() : Optional.of(pick(all));
+  }
+
+  /** Nothing that is due stays out, however far the clock jumps. */
+  private void advance(long byMs) {
+    long untilMs = nowMs + byMs;
+    while (nowMs < untilMs) {
+      nowMs = Math.min(untilMs, nowMs + 2_000);
+      leader.hear(nowMs);
+      standby.hear(nowMs);
+      if (byMs > 5_000) {
+        nodes.forEach(this::report);
+        ticks();
+      }
+    }
+  }
+
+  private void ticks() {
+    leader.tell(new Event.Tick());
+    standby.tell(new Event.Tick());
+  }
+
+  private void seen(Pod pod) {
+    changed(pod.facts.uid(), new Event.PodSeen(pod.facts));
+  }
+
+  private void changed(String uid, Event event) {
+    for (Replica replica : List.of(leader, standby)) {
+      replica.later(replica.watch, uid, event, WATCH_LATE_MS);
+    }
+  }
+
+  void report(Node node) {
+    for (Replica replica : List.of(leader, standby)) {
+      if (!replica.cut.contains(node.name)) {
+        var event = new Event.Reported(node.name, node.state());
+        replica.later(replica.reports, node.name, event, REPORT_LATE_MS);
+      }
+    }
+  }
+
+  private void reconnect(Node node, Replica replica) {
+    if (replica.cut.remove(node.name)) {
+      report(node);
+    } else {
+      replica.cut.add(node.name);
+      replica.reports.remove(node.name);
+      replica.tell(new Event.StreamLost(node.name));
+    }
+  }
+
+  private void restartPlugin(Node node) {
+    if (node.serving) {
+      node.serving = false;
+      node.listKnown = false;
+    } else if (!node.listKnown) {
+      node.serving = true;
+      node.listKnown = true;
+    }
+    report(node);
+  }
+
+  /** The new leader has waited for the lease, and has heard what was under way. */
+  private void failOver() {
+    leader = standby;
+    standby = new Replica();
+    leader.hear(nowMs + WATCH_LATE_MS);
+    nodes.forEach(node -> reconnectAll(node));
+    advance(3_000);
+  }
+
+  private void reconnectAll(Node node) {
+    leader.cut.remove(node.name);
+    standby.cut.remove(node.name);
+    report(node);
+  }
+
+  // --- pods ---
+
+  private void schedule() {
+    Pod pod = any(p -> p.facts.node() == null).filter(p -> random.nextBoolean()).orElse(null);
+    if (pod == null) {
+      pod = create();
+    }
+    PodFacts facts = pod.facts;
+    leader.tell(new Event.Release(facts.uid()));
+    Node node = pick(nodes);
+    Optional<Placement> place = Views.place(leader.ledger, facts, node.name, nowMs);
+    if (place.isEmpty() || leader.ledger.hold(facts.uid()).isPresent()) {
+      return;
+    }
+    if (random.nextBoolean()) {
+      leader.tell(new Event.Reserve(facts, node.name, place.get()));
+      if (random.nextInt(4) == 0) {
+        return;
+      }
+      advance(random.nextInt(300));
+      place = Views.place(leader.ledger, facts, node.name, nowMs);
+    }
+    // It may have been deleted meanwhile, or somebody else have taken the room.
+    if (place.isPresent() && !leader.cut.contains(node.name) && pods.containsKey(facts.uid())) {
+      bind(pod, node, place.get());
+    }
+  }
+
+  private void bind(Pod pod, Node node, Placement place) {
+    String uid = pod.facts.uid();
+    leader.tell(new Event.BindStarted(pod.facts, node.name, place));
+    report(node);
+    int fate = random.nextInt(12);
+    if (fate == 0) {
+      leader.tell(new Event.BindFailed(uid));
+    } else if (fate == 1) {
+      failOver();
+    } else if (fate == 2) {
+      leader.tell(new Event.BindUnknown(uid));
+      advance(random.nextInt(4_000));
+      carryOut(pod, node, place);
+    } else {
+      carryOut(pod, node, place);
+      if (fate == 3) {
+        failOver();
+      } else if (fate != 4) {
+        leader.tell(new Event.BindDone(uid));
+      } else {
+        leader.tell(new Event.BindUnknown(uid));
+      }
+    }
+  }
+
+  private void carryOut(Pod pod, Node node, Placement place) {
+    if (!pods.containsKey(pod.facts.uid())) {
+      return;
+    }
+    var annotations = new HashMap<>(pod.facts.annotations());
+    annotations.put(Names.GPU, place.annotation());
+    pod.facts = Views.facts(pod.facts, node.name, false, false, annotations);
+    seen(pod);
+  }
+
+  private void bindByOthers() {
+    Pod pod = create();
+    Node node = pick(nodes);
+    pod.facts = Views.facts(pod.facts, node.name, false, false, pod.facts.annotations());
+    seen(pod);
+    admit(pod);
+  }
+
+  /**
+   * As the kubelet admits: where its plugin says, if there is room; else the pod fails for good.
+   */
+  private void admit(Pod pod) {
+    Node node = node(Objects.requireNonNull(pod.facts.node()));
+    Assignment assigned = node.kept.remove(pod.facts.uid());
+    pod.admitted = true;
+    Demand demand = pod.facts.demand(10);
+    if (!strangers) {
+      assertThat(assigned).as("%s: assignment of %s", seed, pod.facts.key()).isNotNull();
+      Placement place = Objects.requireNonNull(assigned).placement();
+      place.held().forEach((uuid, n) -> assertThat(n).isPositive());
+      pod.real = Views.kubelets(demand, place);
+      fitsReally(node, pod);
+    } else {
+      pod.real = anywhere(node, demand);
+    }
+    boolean runs = pod.real != null;
+    pod.facts =
+        Views.facts(pod.facts, node.name, !runs, runs, pod.facts.annotations())
+            .with(pod.facts.standing());
+    seen(pod);
+    report(node);
+  }
+
+  private void fitsReally(Node node, Pod pod) {
+    for (GpuFacts gpu : node.gpus) {
+      assertThat(node.used(gpu.uuid()))
+          .as("%s: %s with %s", seed, gpu.uuid(), pod.facts.key())
+          .isLessThanOrEqualTo(gpu.replicas());
+    }
+  }
+
+  private @Nullable Placement anywhere(Node node, Demand demand) {
+    int peak = demand.peakReplicas();
+    for (GpuFacts gpu : node.gpus) {
+      if (node.used(gpu.uuid()) + peak <= gpu.replicas()) {
+        var containers = new ArrayList<Placement.Container>();
+        for (Demand.Container c : Placement.steered(demand)) {
+          var share = new Placement.Share(gpu.uuid(), c.replicas());
+          containers.add(new Placement.Container(c.name(), List.of(share)));
+        }
+        return new Placement(containers, Map.of(gpu.uuid(), peak));
+      }
+    }
+    return null;
+  }
+
+  private void finish(Pod pod) {
+    pod.facts = Views.facts(pod.facts, pod.facts.node(), true, false, pod.facts.annotations());
+    seen(pod);
+  }
+
+  /** Terminates for a while if it runs, and holds its GPU meanwhile. */
+  private void delete(Pod pod) {
+    boolean holds = pod.admitted && pod.real != null && !pod.facts.ended();
+    if (holds && !pod.facts.standing().leaving()) {
+      pod.facts = pod.facts.with(new Standing(0, Map.of(), 0, true, null));
+      seen(pod);
+      return;
+    }
+    pods.remove(pod.facts.uid());
+    changed(pod.facts.uid(), new Event.PodGone(pod.facts.uid(), pod.facts.key()));
+  }
+
+  void endAll() {
+    for (Pod pod : List.copyOf(pods.values())) {
+      delete(pod);
+      if (pods.containsKey(pod.facts.uid())) {
+        delete(pod);
+      }
+    }
+    settle();
+    advance(4 * Timing.DEFAULT.unknownBindMs());
+  }
+
+  /** Everything is heard, and the nodes have told the latest. */
+  void settle() {
+    nodes.forEach(
+        node -> {
+          node.serving = true;
+          node.listKnown = true;
+          reconnectAll(node);
+        });
+    advance(2L * WATCH_LATE_MS);
+    // Leaders that died one after the other may each have left an assignment on another node.
+    nodes.forEach(node -> tryAgain());
+    nodes.forEach(Node::list);
+    nodes.forEach(this::report);
+    advance(1_000);
+    // Those that nobody binds any more are forgotten.
+    advance(Timing.DEFAULT.unknownBindMs() + 5_000);
+  }
+
+  /** kube-scheduler tries those again that wait. */
+  private void tryAgain() {
+    pods.values().stream()
+        .filter(pod -> pod.facts.node() == null)
+        .forEach(pod -> leader.tell(new Event.Release(pod.facts.uid())));
+    nodes.forEach(this::report);
+    advance(1_000);
+  }
+
+  private Pod create() {
+    String name = name();
+    String uid = "uid-" + created++;
+    boolean stamped = random.nextInt(3) > 0;
+    var requests = requests();
+    Map<String, String> annotations =
+        stamped
+            ? Map.of(Names.REPLICAS_PER_GPU, "10", Names.GPU_FRACTION, "0.1")
+            : Map.<String, String>of();
+    var facts =
+        new PodFacts(uid, "ns", name, null, false, false, Names.RESOURCE, requests, annotations);
+    var pod = new Pod(facts);
+    pods.put(uid, pod);
+    seen(pod);
+    return pod;
+  }
+
+  /** Half of the pods are of StatefulSets and have the names of earlier ones. */
+  private String name() {
+    String name = "web-" + random.nextInt(8);
+    boolean taken = pods.values().stream().anyMatch(p -> p.facts.name().equals(name));
+    return taken ? "job-" + created : name;
+  }
+
+  private List<Demand.Request> requests() {
+    var requests = new ArrayList<Demand.Request>();
+    if (random.nextInt(5) == 0) {
+      requests.add(new Demand.Request("warm", Demand.Kind.INIT, 1 + random.nextInt(4)));
+    }
+    if (random.nextInt(5) == 0) {
+      requests.add(new Demand.Request("proxy", Demand.Kind.SIDECAR, 1));
+    }
+    requests.add(new Demand.Request("main", Demand.Kind.APP, 1 + random.nextInt(5)));
+    if (random.nextInt(4) == 0) {
+      requests.add(new Demand.Request("second", Demand.Kind.APP, 1 + random.nextInt(3)));
+    }
+    return requests;
+  }
+
+  // --- what must be so ---
+
+  private void neverOver() {
+    if (strangers) {
+      return;
+    }
+    for (Node node : nodes) {
+      for (NodeView.Gpu gpu : leader.ledger.view(node.name, this::matters, nowMs).gpus()) {
+        assertThat(gpu.heldReplicas())
+            .as(() -> counts(leader, node, gpu.facts().uuid()))
+            .isBetween(0, gpu.facts().replicas());
+      }
+    }
+  }
+
+  /**
+   * A new leader may count for a while what the old one began and gave up, and more of a split
+   * share than is on each GPU.
+   */
+  private boolean matters(Hold hold) {
+    boolean known = hold.exact() || hold.confirmed();
+    return known && hold.stage() != Hold.Stage.TENTATIVE;
+  }
+
+  /** Both replicas count on every GPU what its kubelet has given away. */
+  void equalsTheReadBack() {
+    for (Replica replica : List.of(leader, standby)) {
+      for (Node node : nodes) {
+        for (NodeView.Gpu gpu : replica.ledger.view(node.name, h -> true, nowMs).gpus()) {
+          String uuid = gpu.facts().uuid();
+          assertThat(gpu.heldReplicas() + gpu.strayReplicas())
+              .as(() -> counts(replica, node, uuid))
+              .isEqualTo(node.used(uuid) + awaited(node, uuid));
+        }
+      }
+    }
+  }
+
+  private String counts(Replica replica, Node node, String uuid) {
+    return "%s: %s counts on %s\nholds %s\npods %s\nlisted %s\nkept %s"
+        .formatted(
+            seed,
+            replica == leader ? "leader" : "standby",
+            uuid,
+            replica.ledger.holds(node.name),
+            pods.values().stream()
+                .filter(p -> node.name.equals(p.facts.node()) && !p.facts.ended())
+                .map(p -> p.facts + " really " + p.real)
+                .toList(),
+            node.listed,
+            node.kept);
+  }
+
+  /** Of pods that are bound and that the kubelet has not admitted yet. */
+  private int awaited(Node node, String uuid) {
+    return pods.values().stream()
+        .filter(p -> node.name.equals(p.facts.node()) && !p.admitted && !p.facts.ended())
+        .map(p -> node.kept.get(p.facts.uid()))
+        .filter(Objects::nonNull)
+        .mapToInt(
+            a ->
+                Places.byEcho(podOf(a), a.placement(), 10).placement().held().getOrDefault(uuid, 0))
+        .sum();
+  }
+
+  private PodFacts podOf(Assignment assignment) {
+    return Objects.requireNonNull(pods.get(assignment.uid())).facts;
+  }
+
+  void nothingIsLeft() {
+    for (Replica replica : List.of(leader, standby)) {
+      for (Node node : nodes) {
+        assertThat(replica.ledger.holds(node.name)).as("%s: leak", seed).isEmpty();
+        assertThat(node.kept).as("%s: kept on %s", seed, node.name).isEmpty();
+      }
+      assertThat(replica.ledger.pods()).as("%s: pods", seed).isEmpty();
+    }
+  }
+}

@@ -1,0 +1,193 @@
+package dev.tranche.extender.verb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.Standing;
+import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import dev.tranche.extender.verb.Preempt.Answer;
+import dev.tranche.extender.verb.Preempt.OfNode;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+final class PreemptTest {
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private final Preempt preempt = new Preempt(world.core);
+  private final Filter filter = new Filter(world.core, new Asked());
+
+  @BeforeEach
+  void budgets() {
+    world.core.budgetsRead();
+    world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
+    world.report("b", new Gpu("b0", 0, 0), new Gpu("b1", 0, 0));
+  }
+
+  @Test
+  void victims_areThoseOfOneGpu() {
+    bound("x", 6, "a", "a0", 0);
+    bound("y", 6, "a", "a1", 5);
+    // 8 replicas are free on the node, but a GPU has 4.
+    assertThat(victims(urgent(5), Map.of("a", offered("y"))))
+        .containsExactly(Map.entry("a", new OfNode(List.of("x"), 0)));
+  }
+
+  @Test
+  void node_whereNothingFreesOneGpu_isDropped() {
+    bound("x", 6, "a", "a0", 100);
+    bound("y", 6, "a", "a1", 100);
+    bound("z", 4, "a", "a0", 0);
+    bound("w", 10, "b", "b0", 0);
+    bound("v", 10, "b", "b1", 100);
+    assertThat(victims(urgent(5), Map.of("a", offered("z"), "b", offered("w"))))
+        .containsOnlyKeys("b");
+  }
+
+  @Test
+  void podOfNoLowerPriority_isNoVictim() {
+    bound("x", 10, "a", "a0", 100);
+    bound("y", 10, "a", "a1", 100);
+    assertThat(victims(urgent(5), Map.of("a", offered("x")))).isEmpty();
+  }
+
+  @Test
+  void victims_thatHoldNoGpu_stayAsOffered() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    assertThat(victims(urgent(5), Map.of("a", offered("x", "cpu-hog"))))
+        .containsEntry("a", offered("x", "cpu-hog"));
+    // A GPU is free as it is: the dry run evicts for something else.
+    assertThat(victims(urgent(5), Map.of("b", offered("cpu-hog"))))
+        .containsEntry("b", offered("cpu-hog"));
+  }
+
+  @Test
+  void memory_ofVictims_goesWithThem() {
+    world.report("a", new Gpu("a0", 0, 10 * FakeWorld.GIB));
+    bound("x", 10, "a", "a0", 0);
+    assertThat(victims(urgent(5), Map.of("a", offered("x")))).containsOnlyKeys("a");
+    world.report("b", new Gpu("b0", 0, 10 * FakeWorld.GIB));
+    bound("y", 2, "b", "b0", 0);
+    // 8 GiB of it are nobody's that we know.
+    assertThat(victims(urgent(5), Map.of("b", offered("y")))).isEmpty();
+  }
+
+  @Test
+  void gpu_isHeldForTheNominatedPodUntilItFits() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    victims(urgent(5), Map.of("a", offered("x")));
+    see(urgent(5).with(standing(50, "a")));
+    world.core.told(new Event.PodGone("x", "ns/x"));
+    // Those that come first do not take what was freed, unless they are worth more.
+    assertThat(nodes(FakeWorld.pod("q", 6), "a")).isEmpty();
+    assertThat(nodes(FakeWorld.pod("q", 5), "a")).containsExactly("a");
+    world.core.told(new Event.Release("q"));
+    assertThat(nodes(FakeWorld.pod("r", 6).with(standing(90, null)), "a")).containsExactly("a");
+    world.core.told(new Event.Release("r"));
+    assertThat(nodes(urgent(5), "a")).containsExactly("a");
+  }
+
+  @Test
+  void hold_movesToTheNodeThatIsNominated_andEndsWithTheNomination() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 0);
+    bound("z", 10, "b", "b0", 1);
+    bound("w", 10, "b", "b1", 1);
+    victims(urgent(5), Map.of("a", offered("x"), "b", offered("z")));
+    assertThat(heldOn()).isEqualTo("a");
+    see(urgent(5));
+    assertThat(heldOn()).isEqualTo("a");
+    see(urgent(5).with(standing(50, "b")));
+    assertThat(heldOn()).isEqualTo("b");
+    see(urgent(5));
+    assertThat(heldOn()).isEmpty();
+    assertThat(world.core.ledger.nominations()).isZero();
+  }
+
+  @Test
+  void hold_thatIsNeverNominated_expires() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    victims(urgent(5), Map.of("a", offered("x")));
+    world.nowMs += Timing.DEFAULT.tentativeMs();
+    world.core.tick();
+    assertThat(heldOn()).isEmpty();
+  }
+
+  @Test
+  void hold_outlivesAnotherFilter() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    victims(urgent(5), Map.of("a", offered("x")));
+    filter.filter(urgent(5), List.of("a"));
+    assertThat(heldOn()).isEqualTo("a");
+  }
+
+  @Test
+  void roomOfAPodThatTerminates_isTransient_butNotForEver() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 0);
+    PodFacts x = world.core.ledger.pod("x").orElseThrow();
+    see(x.with(new Standing(0, Map.of(), 1, true, null)));
+    assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a")))
+        .isInstanceOf(Filter.Answer.Undecided.class);
+    world.nowMs += Timing.DEFAULT.leavingMs();
+    assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a")))
+        .isInstanceOf(Filter.Answer.Nodes.class);
+  }
+
+  @Test
+  void notReady_isSaid() {
+    var cold = new FakeWorld(Policy.LOAD);
+    assertThat(new Preempt(cold.core).preempt(urgent(5), Map.of()))
+        .isEqualTo(
+            new Answer.Undecided(
+                "the extender has not read the cluster's PodDisruptionBudgets yet"));
+    cold.core.gate(() -> java.util.Optional.of("another leads"));
+    assertThat(new Preempt(cold.core).preempt(urgent(5), Map.of()))
+        .isEqualTo(new Answer.Undecided("another leads"));
+  }
+
+  private String heldOn() {
+    return world.core.ledger.hold("urgent").map(h -> h.node()).orElse("");
+  }
+
+  private List<String> nodes(PodFacts pod, String node) {
+    return filter.filter(pod, List.of(node)) instanceof Filter.Answer.Nodes(var nodes, var refused)
+        ? nodes
+        : List.of();
+  }
+
+  private Map<String, OfNode> victims(PodFacts pod, Map<String, OfNode> offered) {
+    return ((Answer.Nodes) preempt.preempt(pod, offered)).victims();
+  }
+
+  private static OfNode offered(String... uids) {
+    return new OfNode(List.of(uids), 0);
+  }
+
+  private static PodFacts urgent(int replicas) {
+    return FakeWorld.pod("urgent", replicas).with(standing(50, null));
+  }
+
+  private static Standing standing(int priority, @Nullable String nominated) {
+    return new Standing(priority, Map.of(), 1, false, nominated);
+  }
+
+  private void bound(String name, int replicas, String node, String gpu, int priority) {
+    see(
+        FakeWorld.pod(name, replicas, "tranche.dev/gpu=" + gpu)
+            .with(standing(priority, null))
+            .on(node));
+  }
+
+  private void see(PodFacts pod) {
+    world.core.told(new Event.PodSeen(pod));
+  }
+}
