@@ -191,7 +191,7 @@ public final class Extender implements AutoCloseable {
     var verbRoutes =
         new VerbRoutes(
             new ExtenderReader(config.resources()),
-            new Filter(core, asked),
+            new Filter(core, asked, config.offeredNodesMax()),
             new Prioritize(core),
             bind,
             new Preempt(core),

@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -45,12 +46,13 @@ public final class Prioritize {
     var candidates = new ArrayList<Candidate>();
     var scores = new LinkedHashMap<String, Integer>();
     long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
+    Function<String, Evaluation> evaluator = core.evaluator(pod);
     for (String name : names) {
       if (core.nowMs() > untilMs) {
         return equal(names);
       }
       scores.put(name, 0);
-      Evaluation evaluation = core.evaluate(pod, name);
+      Evaluation evaluation = evaluator.apply(name);
       evaluation
           .placement()
           .ifPresent(

@@ -44,7 +44,7 @@ final class OverloadIT {
     routes =
         new VerbRoutes(
             new ExtenderReader(List.of(Names.RESOURCE)),
-            new Filter(core, asked),
+            new Filter(core, asked, 0),
             new Prioritize(core),
             new Bind(core, asked, idle, new Loop(vertx.getOrCreateContext())),
             new Preempt(core),
