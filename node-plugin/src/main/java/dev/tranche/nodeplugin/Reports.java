@@ -68,6 +68,10 @@ final class Reports {
             .setHealthReason(status.health().reason())
             .setSharingStrategy(strategy(sharing))
             .setNumaNode(status.info().numaNode());
+    status
+        .info()
+        .part()
+        .ifPresent(part -> gpu.setParentUuid(part.parentUuid()).setMigProfile(part.profile()));
     if (status.load() != null) {
       gpu.setLoad(load(status.load()));
     }

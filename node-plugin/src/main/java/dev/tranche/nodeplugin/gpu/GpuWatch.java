@@ -51,6 +51,7 @@ public final class GpuWatch {
       GpuInfo info = nvml.info(index);
       gpus.add(new GpuStatus(info, Health.good(), null));
       watch(info);
+      nvml.migDevices(info).forEach(mig -> gpus.add(new GpuStatus(mig, Health.good(), null)));
     } catch (NvmlException e) {
       if (!e.lost()) {
         throw e;
@@ -72,6 +73,13 @@ public final class GpuWatch {
     return List.copyOf(gpus);
   }
 
+  /** How near the GPUs are to each other; MIG devices have no links. */
+  public Closeness closeness() {
+    List<GpuInfo> whole =
+        gpus.stream().map(GpuStatus::info).filter(gpu -> gpu.part().isEmpty()).toList();
+    return Closeness.measure(nvml, whole);
+  }
+
   /** Reads every GPU once. */
   public void sample() {
     gpus.replaceAll(this::sampled);
@@ -79,13 +87,19 @@ public final class GpuWatch {
 
   private GpuStatus sampled(GpuStatus gpu) {
     try {
-      GpuReading reading = nvml.read(gpu.info().index());
+      GpuReading reading = read(gpu.info());
       Load load = Load.next(gpu.load(), reading, clockMs.getAsLong());
       return changed(gpu, gpu.health().answered(), load);
     } catch (NvmlException e) {
       Health health = e.unsupported() ? gpu.health() : gpu.health().gone(e.getMessage());
       return changed(gpu, health, null);
     }
+  }
+
+  private GpuReading read(GpuInfo gpu) {
+    return gpu.part()
+        .map(part -> nvml.readMig(gpu.index(), part.index()))
+        .orElseGet(() -> nvml.read(gpu.index()));
   }
 
   private static GpuStatus changed(GpuStatus gpu, Health health, @Nullable Load load) {

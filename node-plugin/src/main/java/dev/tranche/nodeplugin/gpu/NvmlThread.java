@@ -31,6 +31,9 @@ public final class NvmlThread implements AutoCloseable {
 
     void started(String driverVersion);
 
+    /** How near the GPUs are to each other; once for each start, before the first sample. */
+    default void linked(Closeness closeness) {}
+
     void sampled(List<GpuStatus> gpus);
   }
 
@@ -51,7 +54,9 @@ public final class NvmlThread implements AutoCloseable {
     while (again) {
       try (Nvml nvml = open.get()) {
         listener.started(nvml.driverVersion());
-        watch(new GpuWatch(nvml, xids, System::currentTimeMillis));
+        GpuWatch gpus = new GpuWatch(nvml, xids, System::currentTimeMillis);
+        listener.linked(gpus.closeness());
+        watch(gpus);
         again = false;
       } catch (NvmlException e) {
         again = listener.unavailable(e) && pause();

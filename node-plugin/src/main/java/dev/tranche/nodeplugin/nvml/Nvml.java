@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
+import java.util.List;
 import java.util.Optional;
 
 /**
@@ -15,6 +16,21 @@ public interface Nvml extends AutoCloseable {
 
   /** Memory, utilization and processes now; also the probe whether a GPU answers at all. */
   GpuReading read(int index);
+
+  /** The MIG devices of a GPU, in NVML's order; none of a GPU that is not cut. */
+  default List<GpuInfo> migDevices(GpuInfo gpu) {
+    return List.of();
+  }
+
+  /** The same for a MIG device, by its number on its GPU. */
+  default GpuReading readMig(int index, int mig) {
+    throw new IllegalArgumentException("GPU " + index + " has no MIG device " + mig);
+  }
+
+  /** How two GPUs are connected. */
+  default GpuLink link(int index, int other) {
+    return GpuLink.UNKNOWN;
+  }
 
   /**
    * Asks for the critical errors (XIDs) of a GPU.
