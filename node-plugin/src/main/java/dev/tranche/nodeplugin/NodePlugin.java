@@ -9,6 +9,7 @@ import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.events.NodeEvents;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
@@ -44,7 +45,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private final Vertx vertx;
   private final NodeMetrics metrics = new NodeMetrics();
-  private final NodeState state = new NodeState();
+  private final NodeState state;
   private final NodeEvents events = new NodeEvents(metrics, System::currentTimeMillis, this::tell);
   private final Assignments assignments = new Assignments();
   private final AssignmentKeeper keeper;
@@ -54,12 +55,12 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final Reports reports;
   private Consumer<String> labelled = name -> {};
 
-  NodePlugin(
-      Vertx vertx, Options options, Supplier<List<String>> controlDevices, Resolver resolver) {
+  NodePlugin(Vertx vertx, Options options, Supplier<HostNodes> hostNodes, Resolver resolver) {
     this.vertx = vertx;
+    this.state = new NodeState(hostNodes);
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
     this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
-    this.kubelet = new Kubelet(vertx, options, assignments, controlDevices, metrics, this);
+    this.kubelet = new Kubelet(vertx, options, assignments, hostNodes, metrics, this);
     this.streams =
         options
             .extender()

@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
@@ -17,7 +18,6 @@ import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -30,9 +30,6 @@ import org.slf4j.LoggerFactory;
 final class NodeProcess implements NvmlThread.Listener {
   private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
   private static final int STOP_LIMIT_MS = 4_000;
-  // NVIDIA's; which of them exist depends on the driver's modules.
-  private static final List<String> CONTROL_DEVICES =
-      List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset");
 
   private final Options options;
   private final boolean failOnInitError;
@@ -41,7 +38,8 @@ final class NodeProcess implements NvmlThread.Listener {
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
-  private volatile List<String> controlDevices = List.of();
+  private final Path driverRoot;
+  private volatile HostNodes hostNodes = HostNodes.NONE;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
   // Of the NVML thread.
@@ -52,9 +50,9 @@ final class NodeProcess implements NvmlThread.Listener {
     this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new Findings());
     this.vertx = Vertx.vertx(small());
     this.loop = vertx.getOrCreateContext();
-    this.plugin = new NodePlugin(vertx, options, () -> controlDevices, Resolver.system());
+    this.plugin = new NodePlugin(vertx, options, () -> hostNodes, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
-    Path driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
+    this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.nvml =
         new NvmlThread(() -> JnaNvml.open(driverRoot), xids, options.sampleIntervalMs(), this);
   }
@@ -69,10 +67,6 @@ final class NodeProcess implements NvmlThread.Listener {
             new FileSystemOptions()
                 .setClassPathResolvingEnabled(false)
                 .setFileCachingEnabled(false));
-  }
-
-  private static List<String> presentControlDevices() {
-    return CONTROL_DEVICES.stream().filter(path -> Files.exists(Path.of(path))).toList();
   }
 
   /** Runs until stopped; the process's exit status. */
@@ -130,7 +124,7 @@ final class NodeProcess implements NvmlThread.Listener {
     LOG.info("NVML of driver {}", driverVersion);
     complaint = "";
     // Not before: they come with the driver.
-    controlDevices = presentControlDevices();
+    hostNodes = HostNodes.find(Path.of("/"), driverRoot);
   }
 
   // The loop takes the latest sample; those it was too slow for are overwritten.

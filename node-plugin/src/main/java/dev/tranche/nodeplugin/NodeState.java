@@ -5,16 +5,19 @@ import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What the node knows of itself. Confined to the event loop. */
 final class NodeState {
+  private final Supplier<HostNodes> hostNodes;
   private final HeldReplicas held = new HeldReplicas();
   private @Nullable Config config;
   private SharingPlan.@Nullable Fits plan;
@@ -27,6 +30,13 @@ final class NodeState {
   private List<Object> replicasMadeOf = List.of();
   private @Nullable NodeReplicas replicas;
 
+  /**
+   * @param hostNodes asked once GPUs are known
+   */
+  NodeState(Supplier<HostNodes> hostNodes) {
+    this.hostNodes = hostNodes;
+  }
+
   /** Uses a config from now on, unless it does not fit these GPUs; then the one before stays. */
   Optional<SharingPlan> config(Config now) {
     if (gpus == null) {
@@ -37,7 +47,12 @@ final class NodeState {
   }
 
   private SharingPlan plan(Config now, List<GpuStatus> of) {
-    SharingPlan planned = SharingPlan.of(now, infos(of));
+    SharingPlan planned =
+        hostNodes
+            .get()
+            .missing(now.allocate())
+            .<SharingPlan>map(SharingPlan.DoesNotFit::new)
+            .orElseGet(() -> SharingPlan.of(now, infos(of)));
     if (planned instanceof SharingPlan.Fits fits) {
       config = now;
       plan = fits;

@@ -13,6 +13,7 @@ import dev.tranche.api.kubelet.PreStartContainerRequest;
 import dev.tranche.api.kubelet.PreStartContainerResponse;
 import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.PreferredAllocationResponse;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
@@ -40,7 +41,7 @@ final class DevicePluginServer extends DevicePluginService {
   private final PodResourcesClient podResources;
   private final ReadBack readBack;
   private final Admissions admissions;
-  private final List<String> controlDevices;
+  private final HostNodes hostNodes;
   private final NodeMetrics metrics;
   private Replicas replicas;
 
@@ -48,13 +49,13 @@ final class DevicePluginServer extends DevicePluginService {
       PodResourcesClient podResources,
       ReadBack readBack,
       Admissions admissions,
-      List<String> controlDevices,
+      HostNodes hostNodes,
       NodeMetrics metrics,
       Replicas replicas) {
     this.podResources = podResources;
     this.readBack = readBack;
     this.admissions = admissions;
-    this.controlDevices = controlDevices;
+    this.hostNodes = hostNodes;
     this.metrics = metrics;
     this.replicas = replicas;
   }
@@ -170,7 +171,7 @@ final class DevicePluginServer extends DevicePluginService {
     long nowMs = System.nanoTime() / 1_000_000;
     List<String> ids = container.getDevicesIdsList();
     var verdict =
-        new Allocation(replicas, controlDevices)
+        new Allocation(replicas, hostNodes)
             .decide(
                 ids,
                 admissions.assigned(ids.size(), nowMs),
@@ -185,8 +186,9 @@ final class DevicePluginServer extends DevicePluginService {
     return verdict;
   }
 
+  // NVIDIA's status too: what reads a pod's message finds the text that it knows.
   private static Future<AllocateResponse> failed(String message) {
-    return Future.failedFuture(new StatusException(GrpcStatus.INVALID_ARGUMENT, message));
+    return Future.failedFuture(new StatusException(GrpcStatus.UNKNOWN, message));
   }
 
   private Future<AllocateResponse> answered(

@@ -4,6 +4,7 @@ import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -23,7 +24,7 @@ public final class Kubelet {
   private final Vertx vertx;
   private final Options options;
   private final Assignments assignments;
-  private final Supplier<List<String>> controlDevices;
+  private final Supplier<HostNodes> hostNodes;
   private final NodeMetrics metrics;
   private final Listener listener;
   private final PodResourcesClient podResources;
@@ -42,20 +43,19 @@ public final class Kubelet {
   }
 
   /**
-   * @param controlDevices device nodes that exist beside those of the GPUs; asked once GPUs are
-   *     known
+   * @param hostNodes asked once GPUs are known
    */
   public Kubelet(
       Vertx vertx,
       Options options,
       Assignments assignments,
-      Supplier<List<String>> controlDevices,
+      Supplier<HostNodes> hostNodes,
       NodeMetrics metrics,
       Listener listener) {
     this.vertx = vertx;
     this.options = options;
     this.assignments = assignments;
-    this.controlDevices = controlDevices;
+    this.hostNodes = hostNodes;
     this.metrics = metrics;
     this.listener = listener;
     this.podResources = new PodResourcesClient(vertx, options.podResourcesSocket());
@@ -103,7 +103,7 @@ public final class Kubelet {
             podResources,
             readBack,
             new Admissions(assignments, replicas.resource()),
-            controlDevices.get(),
+            hostNodes.get(),
             metrics,
             replicas);
     return new KubeletLink(
