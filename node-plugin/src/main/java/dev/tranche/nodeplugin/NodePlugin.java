@@ -9,7 +9,7 @@ import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.events.NodeEvents;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
@@ -19,6 +19,7 @@ import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.metrics.Readiness;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
@@ -51,16 +52,18 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final AssignmentKeeper keeper;
   private final HeldKeeper heldKeeper;
   private final Kubelet kubelet;
+  private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
   private final Reports reports;
   private Consumer<String> labelled = name -> {};
 
-  NodePlugin(Vertx vertx, Options options, Supplier<HostNodes> hostNodes, Resolver resolver) {
+  NodePlugin(Vertx vertx, Options options, Supplier<Hardware> hardware, Resolver resolver) {
     this.vertx = vertx;
-    this.state = new NodeState(hostNodes);
+    this.state = new NodeState(hardware);
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
     this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
-    this.kubelet = new Kubelet(vertx, options, assignments, hostNodes, metrics, this);
+    this.kubelet = new Kubelet(vertx, options, assignments, hardware, metrics, this);
+    this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, events, metrics, this::publish);
     this.streams =
         options
             .extender()
@@ -192,8 +195,13 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private void publish() {
     if (!state.draining()) {
-      state.replicas().ifPresent(kubelet::publish);
+      state.replicas().filter(this::canBeGiven).ifPresent(kubelet::publish);
     }
+  }
+
+  private boolean canBeGiven(NodeReplicas replicas) {
+    List<GpuInfo> gpus = state.gpus().stream().map(GpuStatus::info).toList();
+    return cdi.ready(replicas.config().allocate(), gpus);
   }
 
   @Override

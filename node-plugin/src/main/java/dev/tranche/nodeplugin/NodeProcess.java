@@ -6,7 +6,9 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.gpu.Closeness;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.health.XidPolicy;
@@ -39,7 +41,7 @@ final class NodeProcess implements NvmlThread.Listener {
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
   private final Path driverRoot;
-  private volatile HostNodes hostNodes = HostNodes.NONE;
+  private volatile Hardware hardware = Hardware.NONE;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
   // Of the NVML thread.
@@ -50,7 +52,7 @@ final class NodeProcess implements NvmlThread.Listener {
     this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new Findings());
     this.vertx = Vertx.vertx(small());
     this.loop = vertx.getOrCreateContext();
-    this.plugin = new NodePlugin(vertx, options, () -> hostNodes, Resolver.system());
+    this.plugin = new NodePlugin(vertx, options, () -> hardware, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
     this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.nvml =
@@ -124,7 +126,13 @@ final class NodeProcess implements NvmlThread.Listener {
     LOG.info("NVML of driver {}", driverVersion);
     complaint = "";
     // Not before: they come with the driver.
-    hostNodes = HostNodes.find(Path.of("/"), driverRoot);
+    HostNodes nodes = HostNodes.find(Path.of("/"), driverRoot);
+    hardware = new Hardware(driverVersion, nodes, Closeness.UNKNOWN);
+  }
+
+  @Override
+  public void linked(Closeness closeness) {
+    hardware = new Hardware(hardware.driverVersion(), hardware.nodes(), closeness);
   }
 
   // The loop takes the latest sample; those it was too slow for are overwritten.

@@ -4,8 +4,8 @@ import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
-import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What the node knows of itself. Confined to the event loop. */
 final class NodeState {
-  private final Supplier<HostNodes> hostNodes;
+  private final Supplier<Hardware> hardware;
   private final HeldReplicas held = new HeldReplicas();
   private @Nullable Config config;
   private SharingPlan.@Nullable Fits plan;
@@ -31,10 +31,10 @@ final class NodeState {
   private @Nullable NodeReplicas replicas;
 
   /**
-   * @param hostNodes asked once GPUs are known
+   * @param hardware asked once GPUs are known
    */
-  NodeState(Supplier<HostNodes> hostNodes) {
-    this.hostNodes = hostNodes;
+  NodeState(Supplier<Hardware> hardware) {
+    this.hardware = hardware;
   }
 
   /** Uses a config from now on, unless it does not fit these GPUs; then the one before stays. */
@@ -48,8 +48,9 @@ final class NodeState {
 
   private SharingPlan plan(Config now, List<GpuStatus> of) {
     SharingPlan planned =
-        hostNodes
+        hardware
             .get()
+            .nodes()
             .missing(now.allocate())
             .<SharingPlan>map(SharingPlan.DoesNotFit::new)
             .orElseGet(() -> SharingPlan.of(now, infos(of)));

@@ -17,7 +17,7 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
@@ -116,7 +116,7 @@ class NodePluginIT {
   private void startPlugin() {
     vertx = Vertx.vertx();
     loop = vertx.getOrCreateContext();
-    plugin = new NodePlugin(vertx, options, () -> HostNodes.NONE, host -> addresses());
+    plugin = new NodePlugin(vertx, options, () -> Hardware.NONE, host -> addresses());
     plugin.load();
     ConfigKeeper configs =
         new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);

@@ -4,7 +4,7 @@ import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -24,7 +24,7 @@ public final class Kubelet {
   private final Vertx vertx;
   private final Options options;
   private final Assignments assignments;
-  private final Supplier<HostNodes> hostNodes;
+  private final Supplier<Hardware> hardware;
   private final NodeMetrics metrics;
   private final Listener listener;
   private final PodResourcesClient podResources;
@@ -43,19 +43,19 @@ public final class Kubelet {
   }
 
   /**
-   * @param hostNodes asked once GPUs are known
+   * @param hardware asked once GPUs are known
    */
   public Kubelet(
       Vertx vertx,
       Options options,
       Assignments assignments,
-      Supplier<HostNodes> hostNodes,
+      Supplier<Hardware> hardware,
       NodeMetrics metrics,
       Listener listener) {
     this.vertx = vertx;
     this.options = options;
     this.assignments = assignments;
-    this.hostNodes = hostNodes;
+    this.hardware = hardware;
     this.metrics = metrics;
     this.listener = listener;
     this.podResources = new PodResourcesClient(vertx, options.podResourcesSocket());
@@ -103,7 +103,8 @@ public final class Kubelet {
             podResources,
             readBack,
             new Admissions(assignments, replicas.resource()),
-            hostNodes.get(),
+            hardware.get(),
+            options.extender().isEmpty(),
             metrics,
             replicas);
     return new KubeletLink(
