@@ -17,6 +17,7 @@ enum {
     UNINITIALIZED = 1,
     INVALID_ARGUMENT = 2,
     NOT_SUPPORTED = 3,
+    NO_PERMISSION = 4,
     NOT_FOUND = 6,
     INSUFFICIENT_SIZE = 7,
     DRIVER_NOT_LOADED = 9,
@@ -24,6 +25,8 @@ enum {
     GPU_IS_LOST = 15,
     ARGUMENT_VERSION_MISMATCH = 25,
 };
+
+enum { EXCLUSIVE_PROCESS = 3 };
 
 enum { EVENT_SINGLE_BIT_ECC = 1, EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8, WAIT_STEP_MS = 50 };
 
@@ -59,6 +62,12 @@ struct attributes {
     unsigned long long memory_mib;
 };
 
+struct process_sample {
+    unsigned pid;
+    unsigned long long time_us;
+    unsigned sm, memory, encoder, decoder;
+};
+
 struct event_data {
     device_t device;
     unsigned long long type, data;
@@ -75,6 +84,7 @@ _Static_assert(sizeof(struct memory_v2) == 40, "nvmlMemory_v2_t");
 _Static_assert(sizeof(struct pci_info) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct process_info) == 24, "nvmlProcessInfo_t");
 _Static_assert(sizeof(struct attributes) == 40, "nvmlDeviceAttributes_t");
+_Static_assert(sizeof(struct process_sample) == 32, "nvmlProcessUtilizationSample_t");
 _Static_assert(sizeof(struct event_data) == 32, "nvmlEventData_t");
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -142,7 +152,9 @@ NVML const char *nvmlErrorString(int result)
     case SUCCESS: return "The operation was successful";
     case UNINITIALIZED: return "Uninitialized";
     case INVALID_ARGUMENT: return "Invalid Argument";
+    case NO_PERMISSION: return "Insufficient Permissions";
     case NOT_SUPPORTED: return "Not Supported";
+    case NOT_FOUND: return "Not Found";
     case INSUFFICIENT_SIZE: return "Insufficient Size";
     case DRIVER_NOT_LOADED: return "Driver Not Loaded";
     case TIMEOUT: return "Timeout";
@@ -206,6 +218,35 @@ static void tell_pci(struct pci_info *pci, const struct gpu *gpu)
              pci->bus & 0xff, pci->device & 0xff);
 }
 
+NVML int nvmlDeviceGetCudaComputeCapability(device_t device, int *major, int *minor)
+{
+    int result = enter(device);
+    if (result == SUCCESS) {
+        *major = (int)device->cc_major;
+        *minor = (int)device->cc_minor;
+    }
+    return leave(result);
+}
+
+/* What is set lies in a file beside the state, since another process may ask. */
+NVML int nvmlDeviceGetComputeMode(device_t device, unsigned *mode)
+{
+    int result = enter(device);
+    if (result == SUCCESS)
+        *mode = state_compute_mode(device->index);
+    return leave(result);
+}
+
+NVML int nvmlDeviceSetComputeMode(device_t device, unsigned mode)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (mode > EXCLUSIVE_PROCESS)
+        return leave(INVALID_ARGUMENT);
+    return leave(state_set_compute_mode(device->index, mode) == 0 ? SUCCESS : NO_PERMISSION);
+}
+
 NVML int nvmlDeviceGetPciInfo_v3(device_t device, struct pci_info *pci)
 {
     int result = enter(device);
@@ -260,14 +301,14 @@ static int process_is_on(const struct process *process, device_t device)
     return process->gpu == device->index;
 }
 
-NVML int nvmlDeviceGetComputeRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)
+static int running(device_t device, unsigned *count, struct process_info *infos, int graphics)
 {
     int result = enter(device);
     if (result != SUCCESS)
         return leave(result);
     unsigned room = *count, found = 0;
     for (int i = 0; i < state.processes; i++) {
-        if (!process_is_on(&state.process[i], device))
+        if (!process_is_on(&state.process[i], device) || state.process[i].graphics != graphics)
             continue;
         if (found < room && infos != NULL) {
             struct process_info info = {state.process[i].pid, state.process[i].used_mib << 20, ~0u, ~0u};
@@ -379,13 +420,82 @@ NVML int nvmlDeviceGetNvLinkRemotePciInfo_v2(device_t device, unsigned link, str
     return leave(SUCCESS);
 }
 
-NVML int nvmlEventSetCreate(struct event_set **set)
+NVML int nvmlDeviceGetComputeRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)
 {
-    int result = enter(NULL);
+    return running(device, count, infos, 0);
+}
+
+NVML int nvmlDeviceGetGraphicsRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)
+{
+    return running(device, count, infos, 1);
+}
+
+/* One sample per process, of now. */
+NVML int nvmlDeviceGetProcessUtilization(device_t device, struct process_sample *samples, unsigned *count,
+                                         unsigned long long since_us)
+{
+    int result = enter(device);
     if (result != SUCCESS)
         return leave(result);
-    *set = calloc(1, sizeof **set);
-    return leave(*set == NULL ? 999 : SUCCESS);
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    unsigned long long now_us = (unsigned long long)now.tv_sec * 1000000 + (unsigned long long)now.tv_nsec / 1000;
+    unsigned room = *count, found = 0;
+    for (int i = 0; i < state.processes && now_us > since_us; i++) {
+        if (state.process[i].gpu != device->index)
+            continue;
+        if (found < room && samples != NULL) {
+            struct process_sample sample = {state.process[i].pid, now_us, state.process[i].sm, 0, 0, 0};
+            samples[found] = sample;
+        }
+        found++;
+    }
+    *count = found;
+    return leave(found == 0 ? NOT_FOUND : found > room ? INSUFFICIENT_SIZE : SUCCESS);
+}
+
+static int sensor(device_t device, long long value)
+{
+    return leave(device == NULL || value < 0 ? NOT_SUPPORTED : SUCCESS);
+}
+
+NVML int nvmlDeviceGetTemperature(device_t device, int which, unsigned *celsius)
+{
+    int result = enter(device);
+    if (result != SUCCESS || which != 0)
+        return leave(result != SUCCESS ? result : INVALID_ARGUMENT);
+    *celsius = (unsigned)device->temperature_c;
+    return sensor(device, device->temperature_c);
+}
+
+NVML int nvmlDeviceGetPowerUsage(device_t device, unsigned *milliwatts)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    *milliwatts = (unsigned)device->power_mw;
+    return sensor(device, device->power_mw);
+}
+
+NVML int nvmlDeviceGetCurrentClocksThrottleReasons(device_t device, unsigned long long *reasons)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    *reasons = (unsigned long long)device->throttle;
+    return sensor(device, device->throttle);
+}
+
+/* Uncorrected errors are one number here, whatever counter is asked for. */
+NVML int nvmlDeviceGetTotalEccErrors(device_t device, int type, int counter, unsigned long long *count)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (type != 1 || counter < 0)
+        return leave(INVALID_ARGUMENT);
+    *count = (unsigned long long)device->ecc_uncorrected;
+    return sensor(device, device->ecc_uncorrected);
 }
 
 NVML int nvmlEventSetFree(struct event_set *set)
@@ -420,6 +530,18 @@ static unsigned long long happening(const struct xid *xid)
     return xid->seq << 24 | (unsigned long long)xid->gpu << 16 | xid->code;
 }
 
+NVML int nvmlEventSetCreate(struct event_set **set)
+{
+    int result = enter(NULL);
+    if (result != SUCCESS)
+        return leave(result);
+    *set = calloc(1, sizeof **set);
+    /* What has happened before is told to nobody. */
+    for (int i = 0; *set != NULL && i < state.xids; i++)
+        (*set)->delivered[(*set)->deliveries++] = happening(&state.xid[i]);
+    return leave(*set == NULL ? 999 : SUCCESS);
+}
+
 static int delivered(const struct event_set *set, unsigned long long id)
 {
     for (int i = 0; i < set->deliveries; i++)
@@ -432,12 +554,13 @@ static int next_event(struct event_set *set, struct event_data *data)
 {
     for (int i = 0; i < state.xids; i++) {
         const struct xid *xid = &state.xid[i];
-        if (xid->gpu >= state.gpus || !(set->watched[xid->gpu] & EVENT_XID) || delivered(set, happening(xid)))
+        unsigned long long type = xid->code == 0 ? EVENT_DOUBLE_BIT_ECC : EVENT_XID;
+        if (xid->gpu >= state.gpus || !(set->watched[xid->gpu] & type) || delivered(set, happening(xid)))
             continue;
         if (set->deliveries == XIDS_MAX)
             return 0;
         set->delivered[set->deliveries++] = happening(xid);
-        struct event_data event = {&state.gpu[xid->gpu], EVENT_XID, xid->code, ~0u, ~0u};
+        struct event_data event = {&state.gpu[xid->gpu], type, xid->code, xid->gpu_instance, xid->compute_instance};
         *data = event;
         return 1;
     }

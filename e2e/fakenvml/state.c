@@ -69,6 +69,7 @@ static void gpu_defaults(struct gpu *gpu)
         gpu->nvlink[i] = -1;
     gpu->pcie_switch = -1;
     gpu->parent = -1;
+    gpu->temperature_c = gpu->power_mw = gpu->throttle = gpu->ecc_uncorrected = -1;
     snprintf(gpu->model, sizeof gpu->model, "Tesla T4");
 }
 
@@ -115,6 +116,14 @@ static void gpu_set(struct gpu *gpu, const char *key, const char *value)
         gpu->pcie_switch = (int)number;
     else if (strcmp(key, "node") == 0)
         gpu->node = (int)number;
+    else if (strcmp(key, "temperature_c") == 0)
+        gpu->temperature_c = (long long)number;
+    else if (strcmp(key, "power_mw") == 0)
+        gpu->power_mw = (long long)number;
+    else if (strcmp(key, "throttle") == 0)
+        gpu->throttle = strtoll(value, NULL, 0);
+    else if (strcmp(key, "ecc_uncorrected") == 0)
+        gpu->ecc_uncorrected = (long long)number;
     else if (strcmp(key, "cc") == 0)
         sscanf(value, "%u.%u", &gpu->cc_major, &gpu->cc_minor);
 }
@@ -183,7 +192,7 @@ static int mig_line(struct state *state, char *line)
 
 static int process_line(struct state *state, char *line)
 {
-    struct process process = {-1, 0, 0, -1};
+    struct process process = {-1, 0, 0, -1, 0, 0};
     char *key, *value;
     int more;
     while ((more = next_pair(&line, &key, &value)) > 0) {
@@ -195,6 +204,10 @@ static int process_line(struct state *state, char *line)
             process.used_mib = strtoull(value, NULL, 10);
         else if (strcmp(key, "mig") == 0)
             process.mig = atoi(value);
+        else if (strcmp(key, "sm") == 0)
+            process.sm = (unsigned)strtoul(value, NULL, 10);
+        else if (strcmp(key, "graphics") == 0)
+            process.graphics = atoi(value) != 0;
     }
     if (more < 0 || process.gpu < 0 || state->processes == PROCESSES_MAX)
         return -1;
@@ -202,9 +215,9 @@ static int process_line(struct state *state, char *line)
     return 0;
 }
 
-static int xid_line(struct state *state, char *line)
+static int xid_line(struct state *state, char *line, int ecc)
 {
-    struct xid xid = {-1, 0, 0};
+    struct xid xid = {-1, 0, 0, ~0u, ~0u};
     char *key, *value;
     int more;
     while ((more = next_pair(&line, &key, &value)) > 0) {
@@ -214,8 +227,12 @@ static int xid_line(struct state *state, char *line)
             xid.code = strtoull(value, NULL, 10);
         else if (strcmp(key, "seq") == 0)
             xid.seq = strtoull(value, NULL, 10);
+        else if (strcmp(key, "gi") == 0)
+            xid.gpu_instance = (unsigned)strtoul(value, NULL, 10);
+        else if (strcmp(key, "ci") == 0)
+            xid.compute_instance = (unsigned)strtoul(value, NULL, 10);
     }
-    if (more < 0 || xid.gpu < 0 || xid.code == 0 || state->xids == XIDS_MAX)
+    if (more < 0 || xid.gpu < 0 || (xid.code == 0) != ecc || state->xids == XIDS_MAX)
         return -1;
     state->xid[state->xids++] = xid;
     return 0;
@@ -246,7 +263,9 @@ static int state_line(struct state *state, char *line)
     if (word == 7 && strncmp(line, "process", word) == 0)
         return process_line(state, rest);
     if (word == 3 && strncmp(line, "xid", word) == 0)
-        return xid_line(state, rest);
+        return xid_line(state, rest, 0);
+    if (word == 3 && strncmp(line, "ecc", word) == 0)
+        return xid_line(state, rest, 1);
     if (word == 6 && strncmp(line, "driver", word) == 0)
         return driver_line(state, rest);
     return -1;
@@ -298,4 +317,34 @@ int state_refresh(struct state *state)
     seen_result = state_read(file, path, state);
     fclose(file);
     return seen_result;
+}
+
+static FILE *compute_mode_file(int index, const char *how)
+{
+    char path[4096], file[4200];
+    if (state_path(path, sizeof path) != 0)
+        return NULL;
+    snprintf(file, sizeof file, "%s.compute_mode.%d", path, index);
+    return fopen(file, how);
+}
+
+unsigned state_compute_mode(int index)
+{
+    unsigned mode = 0;
+    FILE *file = compute_mode_file(index, "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%u", &mode) != 1)
+        mode = 0;
+    fclose(file);
+    return mode;
+}
+
+int state_set_compute_mode(int index, unsigned mode)
+{
+    FILE *file = compute_mode_file(index, "we");
+    if (file == NULL)
+        return -1;
+    fprintf(file, "%u\n", mode);
+    return fclose(file);
 }

@@ -29,6 +29,10 @@ struct gpu {
     unsigned ci;
     unsigned gi_slices;
     unsigned ci_slices;
+    long long temperature_c;
+    long long power_mw;
+    long long throttle;
+    long long ecc_uncorrected;
 };
 
 struct process {
@@ -36,12 +40,17 @@ struct process {
     unsigned pid;
     unsigned long long used_mib;
     int mig;
+    unsigned sm;
+    int graphics;
 };
 
+/* With code 0 a double bit ECC event. */
 struct xid {
     int gpu;
     unsigned long long code;
     unsigned long long seq;
+    unsigned gpu_instance;
+    unsigned compute_instance;
 };
 
 struct state {
@@ -61,5 +70,11 @@ struct state {
  * broken leaves *state as it was. Returns 0, or -1 with a sentence on stderr.
  */
 int state_refresh(struct state *state);
+
+/* The compute mode last set, from the file gpus.state.compute_mode.<index>; 0 (default) where there is none. */
+unsigned state_compute_mode(int index);
+
+/* Returns 0, or -1 if the file cannot be written. */
+int state_set_compute_mode(int index, unsigned mode);
 
 #endif

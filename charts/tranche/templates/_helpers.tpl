@@ -34,6 +34,60 @@ default: |
 {{- default (printf "%s-config" (include "tranche.name" .)) .Values.config.name -}}
 {{- end -}}
 
+{{/* A resource's full name, as NVIDIA's file may leave the prefix out. */}}
+{{- define "tranche.resourceName" -}}
+{{ if contains "/" . }}{{ . }}{{ else }}nvidia.com/{{ . }}{{ end }}
+{{- end -}}
+
+{{/* Not empty where a config may share by MPS: a ConfigMap of somebody else's may, too. */}}
+{{- define "tranche.mps" -}}
+{{- if .Values.config.name -}}true
+{{- else -}}
+{{- range $key, $text := (include "tranche.configMap" . | fromYaml) -}}
+{{- if ((fromYaml $text).sharing | default dict).mps -}}true{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The node plugin's environment by name: what the chart says, then the values of NVIDIA's names that are given, then the user's own. */}}
+{{- define "tranche.pluginEnv" -}}
+{{- $name := include "tranche.name" . -}}
+{{- $env := dict
+  "NVIDIA_VISIBLE_DEVICES" "all"
+  "NVIDIA_DRIVER_CAPABILITIES" "utility"
+  "NVIDIA_DRIVER_ROOT" .Values.nvidiaDriverRoot
+  "FAIL_ON_INIT_ERROR" (toString .Values.failOnInitError)
+  "DRIVER_ROOT_CTR_PATH" "/driver-root"
+  "KUBELET_SOCKET" "/var/lib/kubelet/device-plugins/kubelet.sock"
+  "TRANCHE_POD_RESOURCES_SOCKET" "/var/lib/kubelet/pod-resources/kubelet.sock"
+  "TRANCHE_CONFIG_DIR" "/config"
+  "TRANCHE_STATE_DIR" "/var/lib/tranche"
+  "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval -}}
+{{- if .Values.extender.enabled -}}
+{{- $_ := set $env "TRANCHE_EXTENDER_ADDRESS" (printf "%s-extender-stream.%s.svc:9443" $name .Release.Namespace) -}}
+{{- $_ := set $env "TRANCHE_EXTENDER_CA_FILE" "/ca/ca.crt" -}}
+{{- $_ := set $env "TRANCHE_EXTENDER_TOKEN_FILE" "/token/token" -}}
+{{- end -}}
+{{- if include "tranche.mps" . -}}{{- $_ := set $env "MPS_ROOT" .Values.mps.root -}}{{- end -}}
+{{- $given := dict
+  "DEFAULT_CONFIG" .Values.config.default
+  "MIG_STRATEGY" .Values.migStrategy
+  "DEVICE_LIST_STRATEGY" .Values.deviceListStrategy
+  "DEVICE_ID_STRATEGY" .Values.deviceIDStrategy
+  "DEVICE_DISCOVERY_STRATEGY" .Values.deviceDiscoveryStrategy
+  "PASS_DEVICE_SPECS" .Values.compatWithCPUManager
+  "GDRCOPY_ENABLED" .Values.gdrcopyEnabled
+  "GDS_ENABLED" .Values.gdsEnabled
+  "MOFED_ENABLED" .Values.mofedEnabled
+  "NVIDIA_CDI_HOOK_PATH" .Values.cdi.nvidiaHookPath -}}
+{{- range $key, $value := $given -}}
+{{- if and (not (kindIs "invalid" $value)) (ne (toString $value) "") -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
+{{- end -}}
+{{- range $key, $value := .Values.nodePlugin.env -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
+{{- range .Values.env -}}{{- $_ := set $env .name (toString .value) -}}{{- end -}}
+{{- toYaml $env -}}
+{{- end -}}
+
 {{/* The extended resources that the configs advertise, as a JSON list. A config may rename, so all keys are read. */}}
 {{- define "tranche.resources" -}}
 {{- $names := list -}}
@@ -42,12 +96,17 @@ default: |
 {{- else -}}
 {{- range $key, $text := (include "tranche.configMap" . | fromYaml) -}}
 {{- $sharing := (fromYaml $text).sharing | default dict -}}
+{{- range $rule := ((fromYaml $text).resources | default dict).gpus -}}
+{{- $names = concat $names (list "nvidia.com/gpu" (include "tranche.resourceName" $rule.name)) -}}
+{{- end -}}
 {{- range $strategy := list "timeSlicing" "mps" -}}
 {{- $section := get $sharing $strategy | default dict -}}
 {{- range $resource := $section.resources -}}
-{{- $name := $resource.rename | default $resource.name -}}
+{{- $name := include "tranche.resourceName" ($resource.rename | default $resource.name) -}}
 {{- if and $section.renameByDefault (not $resource.rename) -}}{{- $name = printf "%s.shared" $name -}}{{- end -}}
 {{- $names = append $names $name -}}
+{{- /* GPUs that the entry leaves out keep their own name; so do all of them while no MPS control daemon serves. */ -}}
+{{- if or (ne (toString ($resource.devices | default "all")) "all") (eq $strategy "mps") -}}{{- $names = append $names (include "tranche.resourceName" $resource.name) -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -69,11 +128,18 @@ default: |
 {{- $replicas := 1 -}}
 {{- range $strategy := list "timeSlicing" "mps" -}}
 {{- range $resource := (get $sharing $strategy | default dict).resources -}}
-{{- if eq $resource.name "nvidia.com/gpu" -}}{{- $replicas = int $resource.replicas -}}{{- end -}}
+{{- if eq (include "tranche.resourceName" $resource.name) "nvidia.com/gpu" -}}{{- $replicas = int $resource.replicas -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- $replicas -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Labels are strings; `--set nodeSelector.x=true` gives a boolean, which the API server would refuse. */}}
+{{- define "tranche.nodeSelector" -}}
+{{- range $key, $value := . }}
+{{ $key }}: {{ toString $value | quote }}
+{{- end }}
 {{- end -}}
 
 {{- define "tranche.podSecurity" -}}
@@ -117,6 +183,9 @@ readinessProbe:
 {{- end -}}
 {{- if not (has .Values.extender.policy (list "load" "packed" "spread")) -}}
 {{- fail (printf "extender.policy is %q; allowed are load, packed and spread." .Values.extender.policy) -}}
+{{- end -}}
+{{- if not (hasPrefix "/" .Values.mps.root) -}}
+{{- fail (printf "mps.root is %q; it is a folder of the node, from its root on, such as /run/nvidia/mps." .Values.mps.root) -}}
 {{- end -}}
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}

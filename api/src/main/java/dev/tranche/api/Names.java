@@ -43,6 +43,12 @@ public final class Names {
   /** On a node, written by the extender's leader: room has grown, rejected pods may try again. */
   public static final String ROOM = "tranche.dev/room";
 
+  /**
+   * On a node, written by the extender: which of its labels are the extender's, as {@code
+   * key=value}, comma-separated.
+   */
+  public static final String NODE_LABELS = "tranche.dev/node-labels";
+
   /** On a node, written by people: uuids of GPUs that take no new pods, comma-separated. */
   public static final String CORDON_GPUS = "tranche.dev/cordon-gpus";
 

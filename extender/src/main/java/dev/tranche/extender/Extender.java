@@ -1,14 +1,18 @@
 package dev.tranche.extender;
 
+import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.cluster.ApiWriter;
 import dev.tranche.extender.cluster.Informers;
 import dev.tranche.extender.cluster.Leadership;
+import dev.tranche.extender.cluster.NodeEvents;
+import dev.tranche.extender.cluster.NodeLabels;
 import dev.tranche.extender.cluster.TlsSecret;
 import dev.tranche.extender.cluster.TokenReviewer;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.stream.NodeStreams;
@@ -18,6 +22,7 @@ import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;
@@ -43,6 +48,7 @@ public final class Extender implements AutoCloseable {
   private static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
+  private static final long LABELS_MS = 10_000;
   private static final long OPEN_AGAIN_MS = 500;
   private static final long OPEN_AGAIN_MAX_MS = 30_000;
   private static final Logger log = LoggerFactory.getLogger(Extender.class);
@@ -57,6 +63,8 @@ public final class Extender implements AutoCloseable {
   private final ApiWriter api;
   private final Core core;
   private final VerbServer verbs;
+  private final NodeEvents nodeEvents;
+  private final NodeLabels nodeLabels;
   private final TokenReviewer tokens;
   private final TlsSecret certificate;
   private final Leadership leadership;
@@ -78,17 +86,42 @@ public final class Extender implements AutoCloseable {
     this.core =
         new Core(
             config.policy(),
+            config.memoryGuard(),
             config.loadStaleAfterMs(),
             streams,
             api,
             metrics,
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
     this.verbs = new VerbServer(address(config.verbs()), core, this::routes);
+    this.nodeEvents =
+        new NodeEvents(e -> verbs.loop().here(api.event(e)), this::deciding, this::uidOfPod);
+    this.nodeLabels =
+        new NodeLabels(
+            (node, patch) -> verbs.loop().here(api.patchNode(node, patch)),
+            this::deciding,
+            core::nowMs);
     var account = config.serviceAccount();
     this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
     this.certificate = new TlsSecret(client, config.namespace(), tlsSecret(), this::certified);
     this.leadership =
         new Leadership(client, config.namespace(), config.name() + "-extender", config.identity());
+  }
+
+  private boolean deciding() {
+    return core.notReady().isEmpty();
+  }
+
+  private Optional<String> uidOfPod(String node, String key) {
+    return core.ledger.pods().stream()
+        .filter(pod -> pod.key().equals(key) && node.equals(pod.node()))
+        .map(PodFacts::uid)
+        .findFirst();
+  }
+
+  /** A node's report, on the Ledger's loop. */
+  private void reported(String node, NodeReport report) {
+    nodeEvents.reported(node, report);
+    nodeLabels.reported(node, report);
   }
 
   private static KubernetesClient hurried(KubernetesClient client) {
@@ -126,16 +159,21 @@ public final class Extender implements AutoCloseable {
     registry.getPrometheusRegistry().register(gpus);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
+        "tranche.extender.nominations",
+        "Pods that others are evicted for and whose GPU is held meanwhile.",
+        core.ledger::nominations);
+    metrics.gauge(
         "tranche.extender.waiting.pods",
         "Rejected pods that are woken when a GPU has room.",
         core.waiting::size);
   }
 
   private void hearAndSee() {
-    var watched = new Informers(client, config.resources(), core, verbs.loop());
+    var watched = new Informers(client, config.resources(), core, verbs.loop(), nodeLabels);
     informers = watched;
     watched.start();
     certificate.start();
+    vertx.setPeriodic(LABELS_MS, id -> verbs.loop().run(nodeLabels::tick));
     if (config.leaderElect()) {
       core.gate(leadership::missing);
       leadership.start();
@@ -151,6 +189,7 @@ public final class Extender implements AutoCloseable {
         new Filter(core, asked),
         new Prioritize(core),
         bind,
+        new Preempt(core),
         metrics);
   }
 
@@ -210,7 +249,14 @@ public final class Extender implements AutoCloseable {
   private Future<?> openWith(PemKeyCertOptions options) {
     var server =
         new StreamServer(
-            address(config.stream()), options, tokens, streams, core, verbs.loop(), metrics);
+            address(config.stream()),
+            options,
+            tokens,
+            streams,
+            core,
+            verbs.loop(),
+            this::reported,
+            metrics);
     return vertx
         .deployVerticle(server)
         .compose(

@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
 import java.util.ArrayList;
 import java.util.List;
@@ -27,7 +28,8 @@ public record ExtenderConfig(
     Address metrics,
     ServiceAccount serviceAccount,
     long assignmentAckTimeoutMs,
-    long loadStaleAfterMs) {
+    long loadStaleAfterMs,
+    MemoryGuard memoryGuard) {
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
   private static final Pattern ADDRESS = Pattern.compile("\\[?([^\\[\\]]+)]?:(\\d{1,5})");
@@ -71,7 +73,8 @@ public record ExtenderConfig(
             reader.address("--metrics-address", flags.metricsAddress),
             reader.serviceAccount(flags.nodePluginServiceAccount),
             reader.millis("--assignment-ack-timeout-ms", flags.assignmentAckTimeoutMs, 10, 5_000),
-            reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000));
+            reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000),
+            reader.memoryGuard(flags.memoryGuard));
     return reader.errors.isEmpty()
         ? new Parsed.Valid(config)
         : new Parsed.Invalid(List.copyOf(reader.errors));
@@ -111,6 +114,14 @@ public record ExtenderConfig(
         wrong("--policy", value, "load, spread or packed");
       }
       return policy.orElse(Policy.LOAD);
+    }
+
+    MemoryGuard memoryGuard(String value) {
+      Optional<MemoryGuard> guard = MemoryGuard.parse(value);
+      if (guard.isEmpty()) {
+        wrong("--memory-guard", value, "enforce, score or off");
+      }
+      return guard.orElse(MemoryGuard.ENFORCE);
     }
 
     Address address(String flag, String value) {

@@ -92,4 +92,12 @@ final class ExtenderFlags {
       defaultValue = "${env:TRANCHE_LOAD_STALE_AFTER_MS:-15000}",
       description = "A reading older than this says nothing of the load.")
   String loadStaleAfterMs = "";
+
+  @Option(
+      names = "--memory-guard",
+      defaultValue = "${env:TRANCHE_MEMORY_GUARD:-enforce}",
+      description =
+          "enforce: a GPU takes no share that its real free memory cannot back; score: that only"
+              + " makes it worse; off: grants only.")
+  String memoryGuard = "";
 }

@@ -274,7 +274,8 @@ final class ExtenderIT {
         new ExtenderConfig.Address("127.0.0.1", 0),
         new ExtenderConfig.ServiceAccount(NAMESPACE, "tranche-node-plugin"),
         2_000,
-        15_000);
+        15_000,
+        dev.tranche.extender.placement.MemoryGuard.ENFORCE);
   }
 
   private FakeNode connect(dev.tranche.api.node.NodeReport.Builder report) throws Exception {

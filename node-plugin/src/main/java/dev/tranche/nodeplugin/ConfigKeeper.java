@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin;
 
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.Options;
 import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -18,7 +19,6 @@ import org.slf4j.LoggerFactory;
  */
 final class ConfigKeeper {
   private static final Logger LOG = LoggerFactory.getLogger(ConfigKeeper.class);
-  private static final String LABEL_FILE = "config-name";
   private static final int CHECK_MS = 1_000;
 
   private final Vertx vertx;
@@ -55,7 +55,7 @@ final class ConfigKeeper {
   }
 
   private Path labelFile() {
-    return stateDir.resolve(LABEL_FILE);
+    return stateDir.resolve(Options.CONFIG_NAME_FILE);
   }
 
   void follow() {

@@ -19,10 +19,15 @@ import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.metrics.Readiness;
+import dev.tranche.nodeplugin.mps.MpsRoot;
+import dev.tranche.nodeplugin.mps.MpsStanding;
+import dev.tranche.nodeplugin.mps.StatusFile;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
+import dev.tranche.nodeplugin.usage.Overuse;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.ArrayList;
@@ -55,9 +60,21 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
   private final Reports reports;
+  private final MpsKeeper mps;
+  private final boolean standAlone;
+  private final NodeNews news;
   private Consumer<String> labelled = name -> {};
+  private String advertised = "";
+  private String asked = "";
+  // The newest config cannot even be read, so that another one is in use.
+  private boolean broken;
 
-  NodePlugin(Vertx vertx, Options options, Supplier<Hardware> hardware, Resolver resolver) {
+  NodePlugin(
+      Vertx vertx,
+      Options options,
+      OveruseOptions overuseOptions,
+      Supplier<Hardware> hardware,
+      Resolver resolver) {
     this.vertx = vertx;
     this.state = new NodeState(hardware);
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
@@ -68,7 +85,17 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         options
             .extender()
             .map(at -> new ReportStreams(vertx, options, at, resolver, this, metrics));
-    this.reports = new Reports(options.nodeName(), UUID.randomUUID().toString(), version());
+    this.standAlone = options.extender().isEmpty();
+    this.mps =
+        new MpsKeeper(
+            vertx,
+            new StatusFile(new MpsRoot(options.mpsRootInContainer())),
+            options.nodeName(),
+            this::publish);
+    Overuse overuse = new Overuse(overuseOptions);
+    this.reports =
+        new Reports(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
+    this.news = new NodeNews(options.nodeName(), events, metrics, overuse);
     gauges();
   }
 
@@ -103,6 +130,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         "Assignments that the kubelet has not carried out yet.",
         assignments::size);
     metrics.gauge(
+        "tranche.node.mps.daemon.missing",
+        "1 while the config needs an MPS control daemon that does not serve, else 0.",
+        () -> state.mps().reason().isEmpty() ? 0 : 1);
+    metrics.gauge(
         "tranche.node.registered",
         "1 while the kubelet knows us, else 0.",
         () -> kubelet.registered() ? 1 : 0);
@@ -124,6 +155,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   void start() {
     vertx.setPeriodic(EXPIRE_MS, id -> expire());
+    mps.follow();
     streams.ifPresent(ReportStreams::start);
   }
 
@@ -136,12 +168,18 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** NVML was read. */
   void sampled(List<GpuStatus> gpus) {
-    state.gpus(gpus).ifPresent(plan -> planned(state.configStatus().getName(), plan));
+    boolean cordons = news.sampled(state, gpus);
+    state.gpus(gpus).ifPresent(this::planned);
     metrics.gpus(gpus);
     publish();
-    if (reports.worthTelling(gpus)) {
+    if (reports.worthTelling(gpus) || cordons) {
       tell();
     }
+  }
+
+  /** NVML has started, maybe anew with another driver. */
+  void driverStarted(String version) {
+    state.driverVersion(version);
   }
 
   /** NVML does not start; it will be tried again. */
@@ -152,7 +190,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Another config, or a reason why there is none. */
   void configured(Outcome outcome) {
     switch (outcome) {
-      case Outcome.Refused refused -> refused(refused.name(), refused.reason());
+      case Outcome.Refused refused -> {
+        broken = true;
+        refused(refused.name(), refused.reason());
+      }
       case Outcome.Usable usable -> use(usable);
     }
     tell();
@@ -161,21 +202,32 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private void use(Outcome.Usable usable) {
     usable.warnings().forEach(w -> LOG.warn("config {}: {}", usable.name(), w));
     LOG.info("config {}: {}", usable.name(), usable.config());
-    Optional<SharingPlan> plan = state.config(usable.config());
-    if (plan.isEmpty()) {
-      state.configStatus(ConfigStatus.newBuilder().setName(usable.name()).build());
-    }
-    plan.ifPresent(p -> planned(usable.name(), p));
+    asked = usable.name();
+    broken = false;
+    state
+        .config(usable.config())
+        .ifPresentOrElse(this::planned, () -> state.configStatus(inUse(asked)));
     publish();
   }
 
-  private void planned(String name, SharingPlan plan) {
+  private static ConfigStatus inUse(String name) {
+    return ConfigStatus.newBuilder().setName(name).build();
+  }
+
+  /** What the config that was last asked for, and can be read, makes of these GPUs. */
+  private void planned(SharingPlan plan) {
     switch (plan) {
-      case SharingPlan.DoesNotFit misfit -> refused(name, misfit.reason());
+      case SharingPlan.DoesNotFit misfit -> refused(asked, misfit.reason());
       case SharingPlan.Fits fits -> {
-        fits.warnings().forEach(w -> LOG.warn("config {}: {}", name, w));
-        LOG.info("config {} makes {}", name, fits.byUuid());
-        state.configStatus(ConfigStatus.newBuilder().setName(name).build());
+        fits.warnings().forEach(w -> LOG.warn("config {}: {}", asked, w));
+        LOG.info("config {} makes of the GPUs: {}", asked, fits.summary());
+        if (!broken) {
+          state.configStatus(inUse(asked));
+        }
+        if (!fits.summary().equals(advertised) && !advertised.isEmpty()) {
+          events.node("ConfigUsed", called(asked) + " is in use: " + fits.summary(), false);
+        }
+        advertised = fits.summary();
       }
     }
   }
@@ -185,15 +237,20 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
     events.node(
         "ConfigRefused",
-        "config %s is refused, %s: %s"
+        "%s is refused, %s: %s"
             .formatted(
-                name,
+                called(name),
                 state.configKnown() ? "the one before stays in use" : "so no GPU is advertised",
                 reason),
         true);
   }
 
+  private static String called(String config) {
+    return config.isEmpty() ? "the config" : "config " + config;
+  }
+
   private void publish() {
+    followMps();
     if (!state.draining()) {
       state.replicas().filter(this::canBeGiven).ifPresent(kubelet::publish);
     }
@@ -204,6 +261,32 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     return cdi.ready(replicas.config().allocate(), gpus);
   }
 
+  private void followMps() {
+    MpsStanding before = state.mps();
+    MpsStanding now = mps.standing(state.mpsPlan(standAlone));
+    if (now.equals(before)) {
+      return;
+    }
+    state.mps(now);
+    if (!now.getClass().equals(before.getClass())) {
+      announce(now);
+    }
+    tell();
+  }
+
+  private void announce(MpsStanding now) {
+    switch (now) {
+      case MpsStanding.Missing missing ->
+          events.node(
+              "MpsDaemonMissing", missing.reason() + "; its GPUs are advertised whole", true);
+      case MpsStanding.Lost lost -> events.node("MpsDaemonLost", lost.reason(), true);
+      case MpsStanding.Serving ignored ->
+          events.node("MpsDaemonServing", "the MPS control daemon serves the config", false);
+      case MpsStanding.Awaited ignored -> LOG.info("waiting for the MPS control daemon");
+      case MpsStanding.NotNeeded ignored -> LOG.info("the MPS control daemon is needed no more");
+    }
+  }
+
   @Override
   public void registrationChanged() {
     tell();
@@ -212,7 +295,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void readBack(List<Holding> holdings, boolean assignmentsConfirmed) {
     boolean news = state.holdings(holdings);
-    if (news) {
+    if (state.held(holdings, System.nanoTime() / 1_000_000)) {
       heldKeeper.save();
       publish();
     }
@@ -266,7 +349,20 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** A node without a GPU is ready: the DaemonSet is there too, and its rollout must not wait. */
   Readiness readiness() {
-    return state.idle().map(Readiness::idle).orElseGet(() -> Readiness.unless(missing()));
+    List<String> missing = missing();
+    return state
+        .idle()
+        .or(() -> missing.isEmpty() ? servedWhole() : Optional.empty())
+        .map(Readiness::idle)
+        .orElseGet(() -> Readiness.unless(missing));
+  }
+
+  // What can be done is done, and a label is missing on this node perhaps on purpose: as with a
+  // missing driver, the DaemonSet's rollout must not wait.
+  private Optional<String> servedWhole() {
+    return state.mps() instanceof MpsStanding.Missing missing
+        ? Optional.of(missing.reason())
+        : Optional.empty();
   }
 
   private List<String> missing() {
@@ -276,6 +372,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
     if (!state.configKnown()) {
       missing.add("no config is in use: " + state.configStatus().getError());
+    }
+    if (state.mps() instanceof MpsStanding.Lost lost) {
+      missing.add(lost.reason());
     }
     if (!kubelet.registered()) {
       missing.add("the kubelet has not accepted the registration yet");

@@ -5,12 +5,17 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.mps.MpsMain;
 import java.security.Security;
 import java.util.Arrays;
 import java.util.List;
 
-/** The node plugin: settings, parts, start, and a stop that drains first. */
+/**
+ * The node plugin: settings, parts, start, and a stop that drains first. With {@code
+ * mps-control-daemon} first it is the keeper of the MPS control daemons instead.
+ */
 public final class NodePluginMain {
   private NodePluginMain() {}
 
@@ -21,14 +26,19 @@ public final class NodePluginMain {
     }
     processProperties();
     Findings findings = new Findings();
+    if (args.length > 0 && args[0].equals(MpsMain.COMMAND)) {
+      System.exit(MpsMain.run(List.of(args).subList(1, args.length), findings));
+    }
     Settings settings = Settings.read(List.of(args), System.getenv(), findings);
     Options options = Options.of(settings, findings);
+    WatchOptions watch = WatchOptions.of(settings, findings);
     XidPolicy xids = xids(settings, findings);
     if (!findings.clean()) {
       findings.errors().forEach(System.err::println);
       System.exit(2);
     }
-    NodeProcess process = new NodeProcess(settings, options, xids, new ConfigSource(settings));
+    NodeProcess process =
+        new NodeProcess(settings, options, watch, xids, new ConfigSource(settings));
     Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(process::stop));
     System.exit(process.run());
   }

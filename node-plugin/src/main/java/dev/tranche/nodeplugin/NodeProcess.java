@@ -6,16 +6,21 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.WatchOptions;
 import dev.tranche.nodeplugin.gpu.Closeness;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
+import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.stream.Resolver;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
+import dev.tranche.nodeplugin.usage.UsageReader;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
@@ -25,6 +30,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.LongSupplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -34,29 +40,50 @@ final class NodeProcess implements NvmlThread.Listener {
   private static final int STOP_LIMIT_MS = 4_000;
 
   private final Options options;
-  private final boolean failOnInitError;
+  private final WatchOptions watch;
   private final Vertx vertx;
   private final Context loop;
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
-  private final Path driverRoot;
+  // As the first config has them; read by the NVML thread.
+  private volatile boolean failOnInitError;
+  private volatile Path driverRoot;
   private volatile Hardware hardware = Hardware.NONE;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
   // Of the NVML thread.
   private String complaint = "";
 
-  NodeProcess(Settings settings, Options options, XidPolicy xids, ConfigSource source) {
+  NodeProcess(
+      Settings settings, Options options, WatchOptions watch, XidPolicy xids, ConfigSource source) {
     this.options = options;
+    this.watch = watch;
     this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new Findings());
+    this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.vertx = Vertx.vertx(small());
     this.loop = vertx.getOrCreateContext();
-    this.plugin = new NodePlugin(vertx, options, () -> hardware, Resolver.system());
+    this.plugin = new NodePlugin(vertx, options, overuse(watch), () -> hardware, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
-    this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.nvml =
-        new NvmlThread(() -> JnaNvml.open(driverRoot), xids, options.sampleIntervalMs(), this);
+        new NvmlThread(
+            () -> JnaNvml.open(driverRoot),
+            gpuWatch(watch, xids),
+            options.sampleIntervalMs(),
+            this);
+  }
+
+  private static OveruseOptions overuse(WatchOptions watch) {
+    return new OveruseOptions(
+        watch.overuseTolerance(), watch.overuseSamples(), watch.cordonOverused());
+  }
+
+  private static GpuWatch gpuWatch(WatchOptions watch, XidPolicy xids) {
+    LongSupplier clockMs = System::currentTimeMillis;
+    return new GpuWatch(
+        new HealthOptions(xids, watch.quietMs()),
+        new UsageReader(watch.hostProc(), watch.hostLog(), clockMs),
+        clockMs);
   }
 
   /** One loop carries all; files and names are the only things that block. */
@@ -73,12 +100,16 @@ final class NodeProcess implements NvmlThread.Listener {
 
   /** Runs until stopped; the process's exit status. */
   int run() {
-    LOG.info("options: {}", options);
+    LOG.info("options: {}, {}", options, watch);
     plugin.load();
     Outcome first = configs.load();
     if (first instanceof Outcome.Refused refused && !mayBeCured()) {
       LOG.error("config {}: {}", refused.name(), refused.reason());
       return 2;
+    }
+    if (first instanceof Outcome.Usable usable) {
+      failOnInitError = usable.config().failOnInitError();
+      driverRoot = Path.of(usable.config().allocate().driverRootInContainer());
     }
     loop.runOnContext(v -> startParts(first));
     nvml.start();
@@ -128,6 +159,7 @@ final class NodeProcess implements NvmlThread.Listener {
     // Not before: they come with the driver.
     HostNodes nodes = HostNodes.find(Path.of("/"), driverRoot);
     hardware = new Hardware(driverVersion, nodes, Closeness.UNKNOWN);
+    loop.runOnContext(v -> plugin.driverStarted(driverVersion));
   }
 
   @Override

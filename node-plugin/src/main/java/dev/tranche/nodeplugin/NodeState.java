@@ -3,14 +3,20 @@ package dev.tranche.nodeplugin;
 import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
+import dev.tranche.nodeplugin.mps.MpsPlan;
+import dev.tranche.nodeplugin.mps.MpsStanding;
+import dev.tranche.nodeplugin.mps.WithoutMps;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -19,14 +25,18 @@ import org.jspecify.annotations.Nullable;
 final class NodeState {
   private final Supplier<Hardware> hardware;
   private final HeldReplicas held = new HeldReplicas();
+  // The last one asked for; it may not fit the GPUs of now and fit those of later.
+  private @Nullable Config wanted;
   private @Nullable Config config;
   private SharingPlan.@Nullable Fits plan;
   private ConfigStatus configStatus = ConfigStatus.getDefaultInstance();
   private @Nullable List<GpuStatus> gpus;
   private String driverAwaited = "";
+  private String driverVersion = "";
   private List<Holding> holdings = List.of();
   private boolean holdingsKnown;
   private boolean draining;
+  private MpsStanding mps = new MpsStanding.NotNeeded();
   private List<Object> replicasMadeOf = List.of();
   private @Nullable NodeReplicas replicas;
 
@@ -39,6 +49,7 @@ final class NodeState {
 
   /** Uses a config from now on, unless it does not fit these GPUs; then the one before stays. */
   Optional<SharingPlan> config(Config now) {
+    wanted = now;
     if (gpus == null) {
       config = now;
       return Optional.empty();
@@ -59,6 +70,9 @@ final class NodeState {
       plan = fits;
     } else if (plan == null) {
       config = null;
+    } else if (config != null
+        && SharingPlan.of(config, infos(of)) instanceof SharingPlan.Fits old) {
+      plan = old;
     }
     return planned;
   }
@@ -75,15 +89,44 @@ final class NodeState {
     return configStatus;
   }
 
-  /** The plan, if these are other GPUs than before. */
+  /** The plan of the config last asked for, if these are other GPUs than before. */
   Optional<SharingPlan> gpus(List<GpuStatus> now) {
     boolean same = gpus != null && infos(gpus).equals(infos(now));
     gpus = now;
-    return same || config == null ? Optional.empty() : Optional.of(plan(config, now));
+    return same || wanted == null ? Optional.empty() : Optional.of(plan(wanted, now));
   }
 
   List<GpuStatus> gpus() {
     return gpus == null ? List.of() : gpus;
+  }
+
+  /** As the node serves them: without its MPS control daemon a GPU is not healthy. */
+  List<GpuStatus> served() {
+    return mps instanceof MpsStanding.Lost lost
+        ? gpus().stream().map(gpu -> without(lost, gpu)).toList()
+        : gpus();
+  }
+
+  private GpuStatus without(MpsStanding.Lost daemon, GpuStatus gpu) {
+    GpuSharing how = plan == null ? null : plan.byUuid().get(gpu.info().uuid());
+    return how != null && how.strategy() == SharingStrategy.MPS
+        ? new GpuStatus(gpu.info(), gpu.health().silent(daemon.reason()), gpu.load(), gpu.uses())
+        : gpu;
+  }
+
+  /** The MPS control daemons that the config needs. */
+  MpsPlan mpsPlan(boolean standAlone) {
+    return gpus == null || plan == null
+        ? MpsPlan.NONE
+        : MpsPlan.of(plan.byUuid(), infos(gpus), standAlone);
+  }
+
+  void mps(MpsStanding now) {
+    mps = now;
+  }
+
+  MpsStanding mps() {
+    return mps;
   }
 
   boolean gpusKnown() {
@@ -92,6 +135,14 @@ final class NodeState {
 
   void driverAwaited(String reason) {
     driverAwaited = reason;
+  }
+
+  void driverVersion(String version) {
+    driverVersion = version;
+  }
+
+  String driverVersion() {
+    return driverVersion;
   }
 
   /** Why this node has nothing to serve; empty: it has, or that is not known yet. */
@@ -115,16 +166,25 @@ final class NodeState {
     if (gpus == null || config == null || plan == null) {
       return Optional.empty();
     }
-    List<Object> madeOf = madeOf(config, plan, gpus);
+    if (mps instanceof MpsStanding.Awaited) {
+      return Optional.ofNullable(replicas);
+    }
+    List<GpuStatus> served = served();
+    Map<String, GpuSharing> sharing =
+        mps instanceof MpsStanding.Missing
+            ? WithoutMps.of(plan.byUuid(), config, infos(served))
+            : plan.byUuid();
+    List<Object> madeOf = madeOf(config, sharing, served);
     if (replicas == null || !madeOf.equals(replicasMadeOf)) {
       replicasMadeOf = madeOf;
-      replicas = NodeReplicas.of(config, gpus, plan.byUuid(), held.all());
+      replicas = NodeReplicas.of(config, served, sharing, held.all());
     }
     return Optional.of(replicas);
   }
 
-  private List<Object> madeOf(Config config, SharingPlan plan, List<GpuStatus> gpus) {
-    List<Object> parts = new ArrayList<>(List.of(config, plan, held.all()));
+  private List<Object> madeOf(
+      Config config, Map<String, GpuSharing> sharing, List<GpuStatus> gpus) {
+    List<Object> parts = new ArrayList<>(List.of(config, sharing, held.all()));
     gpus.forEach(gpu -> parts.addAll(List.of(gpu.info(), gpu.health().healthy())));
     return parts;
   }
@@ -139,10 +199,12 @@ final class NodeState {
     boolean news = !holdingsKnown || !holdings.equals(now);
     holdings = now;
     holdingsKnown = true;
-    if (plan != null) {
-      held.update(now, plan.byUuid());
-    }
     return news;
+  }
+
+  /** Whether by these holdings other replicas are held than before. */
+  boolean held(List<Holding> now, long nowMs) {
+    return plan != null && held.update(now, plan.byUuid(), nowMs);
   }
 
   List<Holding> holdings() {

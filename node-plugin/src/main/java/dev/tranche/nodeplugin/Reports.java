@@ -4,11 +4,15 @@ import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.PodUse;
 import dev.tranche.api.node.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.usage.ContainerUse;
+import dev.tranche.nodeplugin.usage.Overuse;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -18,15 +22,17 @@ final class Reports {
   private final String node;
   private final String instance;
   private final String version;
+  private final Overuse overuse;
   private List<GpuStatus> told = List.of();
 
   /**
    * @param instance names this run of the plugin
    */
-  Reports(String node, String instance, String version) {
+  Reports(String node, String instance, String version, Overuse overuse) {
     this.node = node;
     this.instance = instance;
     this.version = version;
+    this.overuse = overuse;
   }
 
   NodeReport.Builder report(NodeState state, boolean registered, long nowMs) {
@@ -40,20 +46,21 @@ final class Reports {
             .setRegistered(registered)
             .addAllHoldings(state.holdings())
             .setHoldingsKnown(state.holdingsKnown())
-            .setConfig(state.configStatus());
+            .setConfig(state.configStatus())
+            .setDriverVersion(state.driverVersion());
     Optional<NodeReplicas> replicas = state.replicas();
-    replicas.ifPresent(r -> state.gpus().forEach(gpu -> add(report, r, gpu)));
+    replicas.ifPresent(r -> state.served().forEach(gpu -> add(report, r, gpu)));
     return report;
   }
 
-  private static void add(NodeReport.Builder report, NodeReplicas replicas, GpuStatus gpu) {
+  private void add(NodeReport.Builder report, NodeReplicas replicas, GpuStatus gpu) {
     GpuSharing sharing = replicas.sharing().get(gpu.info().uuid());
     if (sharing != null) {
       report.addGpus(gpu(sharing, gpu));
     }
   }
 
-  private static Gpu gpu(GpuSharing sharing, GpuStatus status) {
+  private Gpu gpu(GpuSharing sharing, GpuStatus status) {
     Gpu.Builder gpu =
         Gpu.newBuilder()
             .setUuid(status.info().uuid())
@@ -67,15 +74,31 @@ final class Reports {
             .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
             .setHealthReason(status.health().reason())
             .setSharingStrategy(strategy(sharing))
+            .setMaxClients(
+                sharing.strategy() == dev.tranche.nodeplugin.config.SharingStrategy.MPS
+                    ? MpsClientLimit.of(status.info())
+                    : 0)
+            .setCordonReason(overuse.cordonReason(status.info().uuid()))
             .setNumaNode(status.info().numaNode());
     status
         .info()
         .part()
         .ifPresent(part -> gpu.setParentUuid(part.parentUuid()).setMigProfile(part.profile()));
+    status.uses().forEach(use -> gpu.addPodUses(use(use)));
     if (status.load() != null) {
       gpu.setLoad(load(status.load()));
     }
     return gpu.build();
+  }
+
+  private static PodUse use(ContainerUse use) {
+    return PodUse.newBuilder()
+        .setNamespace(use.namespace())
+        .setPod(use.pod())
+        .setContainer(use.container())
+        .setMemoryUsedBytes(use.memoryUsedBytes())
+        .setSmUtilizationPercent((float) use.smPercent())
+        .build();
   }
 
   private static SharingStrategy strategy(GpuSharing sharing) {

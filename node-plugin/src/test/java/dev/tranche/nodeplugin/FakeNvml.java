@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -47,6 +48,25 @@ public final class FakeNvml {
     Path fresh = folder.resolve("gpus.state." + WRITES.incrementAndGet());
     Files.writeString(fresh, String.join("\n", lines) + "\n");
     Files.move(fresh, folder.resolve("gpus.state"), StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  /** The compute mode that somebody has set, as NVML's number. */
+  public int computeMode(int index) {
+    try {
+      return Files.exists(computeModeFile(index))
+          ? Integer.parseInt(Files.readString(computeModeFile(index)).strip())
+          : 0;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  public void computeMode(int index, int mode) throws IOException {
+    Files.writeString(computeModeFile(index), mode + "\n");
+  }
+
+  private Path computeModeFile(int index) {
+    return folder.resolve("gpus.state.compute_mode." + index);
   }
 
   public static String gpu(int index, String more) {

@@ -17,11 +17,15 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
+import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
+import dev.tranche.nodeplugin.usage.UsageReader;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -36,6 +40,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -116,7 +121,13 @@ class NodePluginIT {
   private void startPlugin() {
     vertx = Vertx.vertx();
     loop = vertx.getOrCreateContext();
-    plugin = new NodePlugin(vertx, options, () -> Hardware.NONE, host -> addresses());
+    plugin =
+        new NodePlugin(
+            vertx,
+            options,
+            new OveruseOptions(0.05, 2, true),
+            () -> Hardware.NONE,
+            host -> addresses());
     plugin.load();
     ConfigKeeper configs =
         new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);
@@ -135,10 +146,17 @@ class NodePluginIT {
     thread =
         new NvmlThread(
             () -> JnaNvml.open(nvml.root()),
-            XidPolicy.parse("", ""),
+            new GpuWatch(
+                new HealthOptions(XidPolicy.parse("", ""), 300, 200),
+                new UsageReader(folder.resolve("proc"), folder.resolve("log"), clock()),
+                clock()),
             options.sampleIntervalMs(),
             new Samples());
     thread.start();
+  }
+
+  private static LongSupplier clock() {
+    return System::currentTimeMillis;
   }
 
   private static List<InetAddress> addresses() {
@@ -451,7 +469,8 @@ class NodePluginIT {
     kubelet.delete("new");
     eventually("its resource has gone", () -> kubelet.devices("nvidia.com/gpu.shared").isEmpty());
     advertised();
-    assertThat(folder.resolve("dp/nvidia-gpu.shared.sock")).doesNotExist();
+    eventually(
+        "so has its socket", () -> !Files.exists(folder.resolve("dp/nvidia-gpu.shared.sock")));
   }
 
   private List<String> ids(String resource) {
@@ -476,6 +495,8 @@ class NodePluginIT {
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 5}]}}");
     eventually("the mended one is used", () -> kubelet.healthy() == 10);
     eventually("cured", () -> first.last().getConfig().getError().isEmpty());
+    assertThat(first.last().getEvents(1).getMessage())
+        .isEqualTo("config ten is in use: nvidia.com/gpu: 2 GPUs, 10 replicas");
     assertThat(plugin.metrics().scrape()).contains("tranche_node_config_errors 0.0");
   }
 

@@ -33,6 +33,7 @@ class RenderingTest {
   @CsvSource({
     "extender.mode, both, scheduler (a stock kube-scheduler in our pod) and service",
     "extender.policy, fast, 'load, packed and spread'",
+    "mps.root, run/mps, a folder of the node",
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {
@@ -48,6 +49,50 @@ class RenderingTest {
         .contains("- name: nvidia.com/gpu.shared")
         .contains("--resource=nvidia.com/gpu.shared")
         .contains("--default-replicas-per-gpu=4");
+  }
+
+  @Test
+  void managedResources_areThoseOfEveryEntry_andOfTheGpusThatItLeavesOut() {
+    String config =
+        """
+        resources:
+          gpus:
+          - pattern: A100
+            name: a100
+        sharing:
+          timeSlicing:
+            resources:
+            - name: gpu
+              rename: gpu.tenth
+              devices: 1
+              replicas: 10
+            - name: a100
+              rename: a100.half
+              replicas: 2
+        """;
+    assertThat(render(Map.of("config.map.any", config)))
+        .contains(
+            "--resource=nvidia.com/gpu,nvidia.com/a100,nvidia.com/gpu.tenth,nvidia.com/a100.half");
+  }
+
+  private static final String MPS =
+      "version: v1\nsharing:\n  mps:\n    renameByDefault: true\n    resources:\n    - name:"
+          + " nvidia.com/gpu\n      replicas: 10\n";
+
+  @Test
+  void mps_bringsItsDaemonsToLabelledNodesOnly() {
+    String rendered =
+        render(Map.of("config.map.any", MPS, "nodeSelector.gpus", "true", "mps.root", "/srv/mps"));
+    assertThat(rendered)
+        .contains("name: tranche-mps-control-daemon")
+        .contains("gpus: \"true\"\n        nvidia.com/mps.capable: \"true\"")
+        .contains("{name: MPS_ROOT, value: \"/srv/mps\"}")
+        .contains("{name: NVIDIA_DRIVER_CAPABILITIES, value: \"compute,utility\"}")
+        .contains("hostPath: {path: \"/srv/mps/shm\"}")
+        .contains("- name: nvidia.com/gpu.shared")
+        .contains("- name: nvidia.com/gpu\n");
+    assertThat(render(Map.of("config.name", "theirs"))).contains("mps-control-daemon, mount-shm");
+    assertThat(render(Map.of())).doesNotContain("mps");
   }
 
   private static String render(Map<String, Object> values) {

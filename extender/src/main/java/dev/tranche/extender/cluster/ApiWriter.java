@@ -121,6 +121,22 @@ public final class ApiWriter implements Api {
                     e.getMessage()));
   }
 
+  /** Creates an event; fails with the API server's refusal. */
+  public Future<?> event(Event event) {
+    return writes.submit(() -> client.v1().events().resource(event).create());
+  }
+
+  /** Fails with the API server's refusal, as when the patch's resource version is an old one. */
+  public Future<?> patchNode(String node, String mergePatch) {
+    var how = new PatchContext.Builder().withPatchType(PatchType.JSON_MERGE);
+    return writes.submit(
+        () ->
+            client
+                .nodes()
+                .withName(node)
+                .patch(how.withFieldManager(COMPONENT).build(), mergePatch));
+  }
+
   @Override
   public void explainRejection(PodFacts pod, String message) {
     if (told.asMap().putIfAbsent(pod.uid(), true) == null) {

@@ -1,11 +1,13 @@
 package dev.tranche.extender.cluster;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.preempt.Budget;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.Informable;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
@@ -19,7 +21,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Watches pods and nodes, and tells the Ledger. */
+/** Watches pods, nodes and disruption budgets, and tells the core. */
 public final class Informers implements AutoCloseable {
   private static final long PAGE = 500;
   private static final int LISTS = 2;
@@ -29,15 +31,19 @@ public final class Informers implements AutoCloseable {
   private final List<String> resources;
   private final Core core;
   private final Loop loop;
+  private final NodeLabels labels;
   private final Set<String> listed = ConcurrentHashMap.newKeySet();
   private @Nullable SharedIndexInformer<Pod> pods;
   private @Nullable SharedIndexInformer<Node> nodes;
+  private @Nullable SharedIndexInformer<PodDisruptionBudget> budgets;
 
-  public Informers(KubernetesClient client, List<String> resources, Core core, Loop loop) {
+  public Informers(
+      KubernetesClient client, List<String> resources, Core core, Loop loop, NodeLabels labels) {
     this.client = client;
     this.resources = List.copyOf(resources);
     this.core = core;
     this.loop = loop;
+    this.labels = labels;
   }
 
   /** Returns at once; the core is told when both have shown everything. */
@@ -47,11 +53,36 @@ public final class Informers implements AutoCloseable {
         informer(
             client.pods().inAnyNamespace(),
             podStore,
-            handler("pods", this::podSeen, this::podGone));
+            handler(this::podSeen, this::podGone, () -> listed("pods")));
     var nodeStore = new SlimStore<Node>(node -> true, Node::new);
-    nodes = informer(client.nodes(), nodeStore, handler("nodes", this::nodeSeen, this::nodeGone));
+    nodes =
+        informer(
+            client.nodes(),
+            nodeStore,
+            handler(this::nodeSeen, this::nodeGone, () -> listed("nodes")));
+    startBudgets();
     pods.start().whenComplete((started, failed) -> unread("pods", failed));
     nodes.start().whenComplete((started, failed) -> unread("nodes", failed));
+  }
+
+  /** What preemption needs; nothing else waits for it. */
+  private void startBudgets() {
+    var store = new SlimStore<PodDisruptionBudget>(budget -> true, PodDisruptionBudget::new);
+    budgets =
+        informer(
+            client.policy().v1().podDisruptionBudget().inAnyNamespace(),
+            store,
+            handler(
+                budget -> {
+                  Budget read = BudgetReader.read(budget);
+                  loop.run(() -> core.budgetSeen(read));
+                },
+                budget -> {
+                  String key = key(budget);
+                  loop.run(() -> core.budgetGone(key));
+                },
+                () -> loop.run(core::budgetsRead)));
+    budgets.start().whenComplete((started, failed) -> unread("pod disruption budgets", failed));
   }
 
   private static <T extends HasMetadata> SharedIndexInformer<T> informer(
@@ -88,22 +119,36 @@ public final class Informers implements AutoCloseable {
   }
 
   private void podGone(Pod pod) {
-    var meta = pod.getMetadata();
-    String key = meta.getNamespace() + "/" + meta.getName();
-    loop.run(() -> core.told(new Event.PodGone(meta.getUid(), key)));
+    String uid = pod.getMetadata().getUid();
+    String key = key(pod);
+    loop.run(() -> core.told(new Event.PodGone(uid, key)));
+  }
+
+  private static String key(HasMetadata item) {
+    return item.getMetadata().getNamespace() + "/" + item.getMetadata().getName();
   }
 
   private void nodeSeen(Node node) {
     var facts = NodeReader.read(node, resources);
-    loop.run(() -> core.told(new Event.NodeSeen(facts)));
+    var labelled = NodeLabels.reading(labels, node);
+    loop.run(
+        () -> {
+          core.told(new Event.NodeSeen(facts));
+          labelled.run();
+        });
   }
 
   private void nodeGone(Node node) {
-    loop.run(() -> core.told(new Event.NodeGone(node.getMetadata().getName())));
+    String name = node.getMetadata().getName();
+    loop.run(
+        () -> {
+          core.told(new Event.NodeGone(name));
+          labels.gone(name);
+        });
   }
 
   private <T extends HasMetadata> ResourceEventHandler<T> handler(
-      String what, Consumer<T> seen, Consumer<T> gone) {
+      Consumer<T> seen, Consumer<T> gone, Runnable listed) {
     return new ResourceEventHandler<>() {
       @Override
       public void onAdd(T item) {
@@ -121,7 +166,7 @@ public final class Informers implements AutoCloseable {
 
       @Override
       public void onList(String resourceVersion, boolean remaining) {
-        listed(what);
+        listed.run();
       }
 
       @Override
@@ -138,6 +183,9 @@ public final class Informers implements AutoCloseable {
     }
     if (nodes != null) {
       nodes.stop();
+    }
+    if (budgets != null) {
+      budgets.stop();
     }
   }
 }

@@ -21,6 +21,7 @@ public final class PodReader {
     if (meta.getAnnotations() != null) {
       meta.getAnnotations().forEach(draft::annotation);
     }
+    standing(pod, draft);
     draft.node(pod.getSpec().getNodeName());
     if (pod.getStatus() != null && pod.getStatus().getPhase() != null) {
       draft.phase(pod.getStatus().getPhase());
@@ -32,6 +33,26 @@ public final class PodReader {
       draft.container(c.getName(), limits(c));
     }
     return draft.facts(resources);
+  }
+
+  private static void standing(Pod pod, PodDraft draft) {
+    var meta = pod.getMetadata();
+    if (meta.getLabels() != null) {
+      meta.getLabels().forEach(draft::label);
+    }
+    if (meta.getCreationTimestamp() != null) {
+      draft.createdAt(meta.getCreationTimestamp());
+    }
+    draft.deletedAt(meta.getDeletionTimestamp());
+    if (pod.getSpec().getPriority() != null) {
+      draft.priority(pod.getSpec().getPriority());
+    }
+    if (pod.getStatus() != null) {
+      draft.nominatedNode(pod.getStatus().getNominatedNodeName());
+      if (pod.getStatus().getStartTime() != null) {
+        draft.startedAt(pod.getStatus().getStartTime());
+      }
+    }
   }
 
   private static Map<String, String> limits(Container container) {

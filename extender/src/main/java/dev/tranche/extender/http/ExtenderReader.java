@@ -5,13 +5,17 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.tranche.extender.http.ExtenderV1.ExtenderArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
+import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodDraft;
+import dev.tranche.extender.verb.Preempt;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /** Reads requests token by token, and of the Pod only what we decide on. */
@@ -48,6 +52,60 @@ public final class ExtenderReader {
     }
   }
 
+  public ExtenderPreemptionArgs preemption(byte[] json) throws MalformedException {
+    try (JsonParser parser = FACTORY.createParser(json)) {
+      var pod = new PodDraft();
+      var byNode = new ArrayList<@Nullable Map<String, Preempt.OfNode>>(1);
+      object(
+          parser,
+          field -> {
+            switch (field) {
+              case "Pod" -> pod(parser, pod);
+              case "NodeNameToMetaVictims" -> byNode.add(victimsByNode(parser));
+              default -> parser.skipChildren();
+            }
+          });
+      return new ExtenderPreemptionArgs(
+          pod.facts(resources), byNode.isEmpty() ? null : byNode.getLast());
+    } catch (IOException e) {
+      throw new MalformedException("not the extender's JSON: " + e.getMessage());
+    }
+  }
+
+  private static @Nullable Map<String, Preempt.OfNode> victimsByNode(JsonParser parser)
+      throws IOException {
+    if (parser.currentToken() != JsonToken.START_OBJECT) {
+      parser.skipChildren();
+      return null;
+    }
+    var byNode = new LinkedHashMap<String, Preempt.OfNode>();
+    object(parser, node -> byNode.put(node, victims(parser)));
+    return byNode;
+  }
+
+  private static Preempt.OfNode victims(JsonParser parser) throws IOException {
+    var uids = new ArrayList<String>();
+    var violations = new AtomicLong();
+    object(
+        parser,
+        field -> {
+          switch (field) {
+            case "Pods" -> array(parser, () -> object(parser, key -> uid(parser, key, uids)));
+            case "NumPDBViolations" -> violations.set(parser.getValueAsLong());
+            default -> parser.skipChildren();
+          }
+        });
+    return new Preempt.OfNode(uids, violations.get());
+  }
+
+  private static void uid(JsonParser parser, String key, List<String> uids) throws IOException {
+    if (key.equals("UID")) {
+      uids.add(text(parser));
+    } else {
+      parser.skipChildren();
+    }
+  }
+
   public ExtenderBindingArgs binding(byte[] json) throws MalformedException {
     var values = new HashMap<String, String>();
     try (JsonParser parser = FACTORY.createParser(json)) {
@@ -77,17 +135,18 @@ public final class ExtenderReader {
           switch (field) {
             case "metadata" -> metadata(parser, pod);
             case "spec" -> spec(parser, pod);
-            case "status" -> object(parser, status -> phase(parser, pod, status));
+            case "status" -> object(parser, status -> status(parser, pod, status));
             default -> parser.skipChildren();
           }
         });
   }
 
-  private static void phase(JsonParser parser, PodDraft pod, String field) throws IOException {
-    if (field.equals("phase")) {
-      pod.phase(text(parser));
-    } else {
-      parser.skipChildren();
+  private static void status(JsonParser parser, PodDraft pod, String field) throws IOException {
+    switch (field) {
+      case "phase" -> pod.phase(text(parser));
+      case "startTime" -> pod.startedAt(text(parser));
+      case "nominatedNodeName" -> pod.nominatedNode(text(parser));
+      default -> parser.skipChildren();
     }
   }
 
@@ -99,6 +158,9 @@ public final class ExtenderReader {
             case "name" -> pod.name(text(parser));
             case "namespace" -> pod.namespace(text(parser));
             case "uid" -> pod.uid(text(parser));
+            case "creationTimestamp" -> pod.createdAt(text(parser));
+            case "deletionTimestamp" -> pod.deletedAt(text(parser));
+            case "labels" -> object(parser, key -> pod.label(key, text(parser)));
             case "annotations" -> object(parser, key -> pod.annotation(key, text(parser)));
             default -> parser.skipChildren();
           }
@@ -111,6 +173,7 @@ public final class ExtenderReader {
         field -> {
           switch (field) {
             case "nodeName" -> pod.node(text(parser));
+            case "priority" -> pod.priority(parser.getValueAsInt());
             case "containers" -> array(parser, () -> container(parser, pod, false));
             case "initContainers" -> array(parser, () -> container(parser, pod, true));
             default -> parser.skipChildren();

@@ -1,7 +1,9 @@
 package dev.tranche.extender.http;
 
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.verb.Preempt;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +23,12 @@ public final class ExtenderV1 {
    * @param nodeNames null unless the extender is configured with {@code nodeCacheCapable}
    */
   public record ExtenderArgs(Optional<PodFacts> pod, @Nullable List<String> nodeNames) {}
+
+  /**
+   * @param victims by node; null unless the extender is configured with {@code nodeCacheCapable}
+   */
+  public record ExtenderPreemptionArgs(
+      Optional<PodFacts> pod, @Nullable Map<String, Preempt.OfNode> victims) {}
 
   public record ExtenderBindingArgs(
       String podName, String podNamespace, String podUid, String node) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.verb.Filter;
+import dev.tranche.extender.verb.Preempt;
 import io.vertx.core.buffer.Buffer;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -69,6 +70,29 @@ public final class ExtenderWriter {
             json.writeEndObject();
           }
           json.writeEndArray();
+        });
+  }
+
+  /** An ExtenderPreemptionResult: what is not in it is dropped. */
+  public static Buffer victims(Map<String, Preempt.OfNode> byNode) {
+    return bytes(
+        json -> {
+          json.writeStartObject();
+          json.writeObjectFieldStart("NodeNameToMetaVictims");
+          for (var entry : byNode.entrySet()) {
+            json.writeObjectFieldStart(entry.getKey());
+            json.writeArrayFieldStart("Pods");
+            for (String uid : entry.getValue().uids()) {
+              json.writeStartObject();
+              json.writeStringField("UID", uid);
+              json.writeEndObject();
+            }
+            json.writeEndArray();
+            json.writeNumberField("NumPDBViolations", entry.getValue().violations());
+            json.writeEndObject();
+          }
+          json.writeEndObject();
+          json.writeEndObject();
         });
   }
 

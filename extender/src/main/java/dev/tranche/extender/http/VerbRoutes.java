@@ -2,6 +2,7 @@ package dev.tranche.extender.http;
 
 import dev.tranche.extender.http.ExtenderV1.ExtenderArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
+import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
@@ -33,10 +34,15 @@ public final class VerbRoutes {
       "the request has no NodeNames: set nodeCacheCapable: true for this extender in the"
           + " KubeSchedulerConfiguration";
 
+  private static final String NOT_CACHE_CAPABLE_TO_PREEMPT =
+      "the request has no NodeNameToMetaVictims: set nodeCacheCapable: true for this extender in the"
+          + " KubeSchedulerConfiguration";
+
   private final ExtenderReader reader;
   private final Filter filter;
   private final Prioritize prioritize;
   private final Bind bind;
+  private final Preempt preempt;
   private final ExtenderMetrics metrics;
 
   public VerbRoutes(
@@ -44,16 +50,22 @@ public final class VerbRoutes {
       Filter filter,
       Prioritize prioritize,
       Bind bind,
+      Preempt preempt,
       ExtenderMetrics metrics) {
     this.reader = reader;
     this.filter = filter;
     this.prioritize = prioritize;
     this.bind = bind;
+    this.preempt = preempt;
     this.metrics = metrics;
   }
 
   /** An encoded answer and how it is counted. */
-  private record Answer(Buffer body, boolean failed) {}
+  private record Answer(int status, Buffer body, boolean failed) {
+    Answer(Buffer body, boolean failed) {
+      this(200, body, failed);
+    }
+  }
 
   @FunctionalInterface
   private interface Decision {
@@ -66,10 +78,7 @@ public final class VerbRoutes {
     router.post("/filter").handler(call -> answer(call, Verb.FILTER, this::filter));
     router.post("/prioritize").handler(call -> answer(call, Verb.PRIORITIZE, this::prioritize));
     router.post("/bind").handler(call -> answer(call, Verb.BIND, this::bind));
-    router
-        .post("/preempt")
-        .handler(
-            call -> call.response().setStatusCode(Preempt.DECLINED_STATUS).end(Preempt.DECLINED));
+    router.post("/preempt").handler(call -> answer(call, Verb.PREEMPT, this::preempt));
     return router;
   }
 
@@ -85,6 +94,7 @@ public final class VerbRoutes {
                 call.response().setStatusCode(500).end("the extender failed; its log says how");
               } else {
                 call.response()
+                    .setStatusCode(done.result().status())
                     .putHeader("Content-Type", "application/json")
                     .end(done.result().body());
               }
@@ -135,5 +145,31 @@ public final class VerbRoutes {
     ExtenderBindingArgs args = reader.binding(body);
     return bind.bind(args.key(), args.podUid(), args.node())
         .map(error -> new Answer(ExtenderWriter.bound(error), error.isPresent()));
+  }
+
+  /** The verb's result has no Error: anything but 200 means that nobody is evicted. */
+  private Future<Answer> preempt(byte[] body) throws MalformedException {
+    ExtenderPreemptionArgs args = reader.preemption(body);
+    Map<String, Preempt.OfNode> victims = args.victims();
+    if (victims == null) {
+      return Future.succeededFuture(declined(NOT_CACHE_CAPABLE_TO_PREEMPT));
+    }
+    if (args.pod().isEmpty()) {
+      return Future.succeededFuture(new Answer(ExtenderWriter.victims(victims), false));
+    }
+    PodFacts pod = args.pod().get();
+    return Future.succeededFuture(
+        switch (preempt.preempt(pod, victims)) {
+          case Preempt.Answer.Nodes(var chosen) ->
+              new Answer(ExtenderWriter.victims(chosen), false);
+          case Preempt.Answer.Undecided(String why) -> {
+            log.info("nobody is evicted for pod {}: {}", pod.key(), why);
+            yield declined(why);
+          }
+        });
+  }
+
+  private static Answer declined(String sentence) {
+    return new Answer(500, ExtenderWriter.error(sentence), true);
   }
 }

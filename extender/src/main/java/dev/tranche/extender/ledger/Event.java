@@ -1,6 +1,7 @@
 package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.placement.Placement;
+import java.util.Map;
 
 /** What the Ledger is told. Any order, late or twice: it must come out the same. */
 public sealed interface Event {
@@ -22,6 +23,14 @@ public sealed interface Event {
 
   /** Expect nothing of this pod any more. */
   record Release(String uid) implements Event {}
+
+  /**
+   * Pods are about to be evicted for this one: expect it on one of these nodes.
+   *
+   * @param places by node
+   * @param expected the node that kube-scheduler will probably nominate; among {@code places}
+   */
+  record Nominate(PodFacts pod, Map<String, Placement> places, String expected) implements Event {}
 
   record BindStarted(PodFacts pod, String node, Placement placement) implements Event {}
 

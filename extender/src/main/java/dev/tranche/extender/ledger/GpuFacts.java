@@ -6,6 +6,7 @@ package dev.tranche.extender.ledger;
  * @param replicas R, at least 1
  * @param healthReason empty when healthy
  * @param clientsMax MPS clients; 0: no limit
+ * @param cordonReason why the node takes no new pods on it though it is healthy; else empty
  */
 public record GpuFacts(
     String uuid,
@@ -16,4 +17,29 @@ public record GpuFacts(
     long memoryUsableBytes,
     boolean healthy,
     String healthReason,
-    int clientsMax) {}
+    int clientsMax,
+    String cordonReason) {
+  /** One that takes new pods, if it is healthy. */
+  public GpuFacts(
+      String uuid,
+      int index,
+      String model,
+      String resource,
+      int replicas,
+      long memoryUsableBytes,
+      boolean healthy,
+      String healthReason,
+      int clientsMax) {
+    this(
+        uuid,
+        index,
+        model,
+        resource,
+        replicas,
+        memoryUsableBytes,
+        healthy,
+        healthReason,
+        clientsMax,
+        "");
+  }
+}

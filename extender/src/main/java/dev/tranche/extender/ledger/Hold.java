@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.placement.Placement;
 import java.util.Map;
+import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +39,29 @@ public record Hold(
     BOUND
   }
 
+  static Hold tentative(
+      String uid,
+      String key,
+      String node,
+      String resource,
+      Placement placement,
+      long nowMs,
+      long expiresAtMs) {
+    int replicas = placement.held().values().stream().mapToInt(Integer::intValue).sum();
+    return new Hold(
+        uid,
+        key,
+        node,
+        resource,
+        placement,
+        true,
+        replicas,
+        Stage.TENTATIVE,
+        false,
+        nowMs,
+        expiresAtMs);
+  }
+
   /** Replicas per uuid; empty while the place is unknown. */
   public Map<String, Integer> held() {
     return placement == null ? Map.of() : placement.held();
@@ -66,6 +90,17 @@ public record Hold(
   Hold until(long expires) {
     return new Hold(
         uid, key, node, resource, placement, exact, replicas, stage, confirmed, sinceMs, expires);
+  }
+
+  /**
+   * A hold that we placed ourselves knows more than the annotation, if that names the same GPUs.
+   */
+  boolean agrees(Optional<Places.Found> annotated) {
+    if (placement == null || annotated.isEmpty()) {
+      return placement != null;
+    }
+    var found = annotated.get().placement().held();
+    return annotated.get().exact() ? found.equals(held()) : found.keySet().equals(held().keySet());
   }
 
   Assignment assignment() {

@@ -2,7 +2,6 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.placement.Placement;
-import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -11,7 +10,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -42,12 +43,12 @@ import org.jspecify.annotations.Nullable;
  * node echoes of assignments makes tentative holds here: this is how a new leader learns of binds
  * that the old one had begun, and what belongs to pods that are gone is retracted.
  *
+ * <p><b>A nominated pod</b> is one that others are evicted for. Its hold is tentative, and stands
+ * beside those of its victims, until it is bound, its nomination is cleared or its time is up.
+ *
  * <p>Time is a parameter, in milliseconds of a clock that never goes back.
  */
 public final class Ledger {
-  /** A node's list of holdings may be this old when it arrives; it is read every 2 s. */
-  private static final long LIST_AGE_MS = 5_000;
-
   private final Timing timing;
   private final Map<String, NodeBook> nodes = new HashMap<>();
   private final Map<String, PodFacts> pods = new HashMap<>();
@@ -58,29 +59,19 @@ public final class Ledger {
   /** Uids of pods that are gone, the oldest first, with the time when that is forgotten. */
   private final LinkedHashMap<String, Long> tombstones = new LinkedHashMap<>();
 
+  private final Nominations nominations = new Nominations();
+
+  /** By uid, when a pod that still terminates was first seen to do so. */
+  private final Map<String, Long> leaving = new HashMap<>();
+
   private boolean synced;
 
   public Ledger(Timing timing) {
     this.timing = timing;
   }
 
-  /** One event's work: its time, what it decided, and the room that nodes had before. */
-  private record Step(
-      long nowMs, List<Decision> decisions, Map<NodeBook, Map<String, Integer>> before) {
-    void say(Decision decision) {
-      decisions.add(decision);
-    }
-
-    /** Must come before a change to the node. */
-    void touch(NodeBook node) {
-      if (!before.containsKey(node)) {
-        before.put(node, node.room());
-      }
-    }
-  }
-
   public List<Decision> apply(Event event, long nowMs) {
-    var step = new Step(nowMs, new ArrayList<>(), new LinkedHashMap<>());
+    var step = new Step(nowMs);
     switch (event) {
       case Event.PodSeen(PodFacts pod) -> podSeen(step, pod);
       case Event.PodGone(String uid, String key) -> podGone(step, uid, key);
@@ -90,6 +81,8 @@ public final class Ledger {
       case Event.StreamLost(String node) -> streamLost(step, node);
       case Event.Reserve(PodFacts pod, String node, Placement p) -> reserve(step, pod, node, p);
       case Event.Release(String uid) -> release(step, uid);
+      case Event.Nominate(PodFacts pod, var places, String expected) ->
+          nominate(step, pod, places, expected);
       case Event.BindStarted(PodFacts pod, String node, Placement p) ->
           bindStarted(step, pod, node, p);
       case Event.BindDone(String uid) -> bindDone(step, uid);
@@ -98,17 +91,7 @@ public final class Ledger {
       case Event.Synced() -> synced = true;
       case Event.Tick() -> tick(step);
     }
-    step.before().forEach((node, room) -> grew(step, node, room));
-    return step.decisions();
-  }
-
-  private static void grew(Step step, NodeBook node, Map<String, Integer> before) {
-    boolean grew =
-        node.room().entrySet().stream()
-            .anyMatch(now -> now.getValue() > before.getOrDefault(now.getKey(), 0));
-    if (grew) {
-      step.say(new Decision.RoomGrew(node.name));
-    }
+    return step.done();
   }
 
   // --- pods ---
@@ -125,10 +108,16 @@ public final class Ledger {
       return;
     }
     pods.put(pod.uid(), pod);
+    if (pod.standing().leaving()) {
+      leaving.putIfAbsent(pod.uid(), step.nowMs());
+    }
     if (pod.ended()) {
       end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
     } else if (pod.node() != null) {
+      nominations.remove(pod.uid());
       settle(step, pod, book(pod.node()), before == null && pod.running());
+    } else {
+      nominated(step, before, pod);
     }
   }
 
@@ -139,7 +128,28 @@ public final class Ledger {
     end(step, uid, key, node, step.nowMs() + timing.tombstoneMs());
   }
 
+  /** kube-scheduler says which node it has chosen of those that were offered, or that none is. */
+  private void nominated(Step step, @Nullable PodFacts before, PodFacts pod) {
+    Nominations.Plan plan = nominations.get(pod.uid()).orElse(null);
+    String node = pod.standing().nominatedNode();
+    if (plan == null || settled(pod.uid())) {
+      return;
+    }
+    Placement place = node == null ? null : plan.places().get(node);
+    if (node != null && place != null) {
+      Hold held = hold(pod.uid()).filter(h -> h.node().equals(node)).orElse(null);
+      Hold kept = held != null ? held : reserved(step, pod, node, place);
+      put(book(node), kept.until(step.nowMs() + timing.nominatedMs()));
+      nominations.put(pod.uid(), new Nominations.Plan(plan.places(), node));
+    } else if (node != null || (before != null && before.standing().nominatedNode() != null)) {
+      nominations.remove(pod.uid());
+      drop(step, pod.uid());
+    }
+  }
+
   private void end(Step step, String uid, String key, @Nullable String node, long listedUntilMs) {
+    nominations.remove(uid);
+    leaving.remove(uid);
     NodeBook holder = holders.get(uid);
     NodeBook book = holder != null ? holder : node == null ? null : book(node);
     if (book == null) {
@@ -177,11 +187,11 @@ public final class Ledger {
 
   private Hold bound(Step step, PodFacts pod, NodeBook book, @Nullable Hold hold) {
     int replicas = book.replicasPerGpu(pod.resource());
-    Optional<Places.Found> annotated = annotated(pod, book);
-    if (hold != null && (hold.confirmed() || agrees(hold, annotated))) {
+    Optional<Places.Found> annotated = book.annotated(pod);
+    if (hold != null && (hold.confirmed() || hold.agrees(annotated))) {
       return hold.stage() == Stage.BOUND ? hold : hold.at(Stage.BOUND, step.nowMs(), Hold.NEVER);
     }
-    Places.Found found = annotated.orElseGet(() -> echoed(pod, book));
+    Places.Found found = annotated.or(() -> book.echoed(pod)).orElse(null);
     return new Hold(
         pod.uid(),
         pod.key(),
@@ -202,37 +212,6 @@ public final class Ledger {
       return hold.sinceMs();
     }
     return hold == null && pod.running() ? step.nowMs() - timing.youngMs() - 1 : step.nowMs();
-  }
-
-  /** A plain request cannot be cut into shares before its node has said its R. */
-  private static Optional<Places.Found> annotated(PodFacts pod, NodeBook book) {
-    return book.state == null && pod.stampedReplicas().isEmpty()
-        ? Optional.empty()
-        : Places.byAnnotation(pod, book.replicasPerGpu(pod.resource()));
-  }
-
-  /**
-   * A hold that we placed ourselves knows more than the annotation, if that names the same GPUs.
-   */
-  private static boolean agrees(Hold hold, Optional<Places.Found> annotated) {
-    if (hold.placement() == null || annotated.isEmpty()) {
-      return hold.placement() != null;
-    }
-    var held = annotated.get().placement().held();
-    return annotated.get().exact()
-        ? held.equals(hold.held())
-        : held.keySet().equals(hold.held().keySet());
-  }
-
-  private static Places.@Nullable Found echoed(PodFacts pod, NodeBook book) {
-    if (book.state == null) {
-      return null;
-    }
-    return book.state.echoes().stream()
-        .filter(a -> a.uid().equals(pod.uid()))
-        .findFirst()
-        .map(a -> Places.byEcho(pod, a.placement(), book.replicasPerGpu(pod.resource())))
-        .orElse(null);
   }
 
   // --- nodes ---
@@ -301,12 +280,11 @@ public final class Ledger {
     if (pod == null) {
       return hold;
     }
-    Optional<Places.Found> found = annotated(pod, book);
-    Places.Found place = found.orElseGet(() -> echoed(pod, book));
-    if (place == null) {
+    Optional<Places.Found> found = book.annotated(pod).or(() -> book.echoed(pod));
+    if (found.isEmpty()) {
       return hold;
     }
-    Hold placed = hold.placed(place.placement(), place.exact(), false);
+    Hold placed = hold.placed(found.get().placement(), found.get().exact(), false);
     put(book, placed);
     return placed;
   }
@@ -350,12 +328,6 @@ public final class Ledger {
     return hold != null && hold.stage() != Stage.TENTATIVE;
   }
 
-  /** Whether what the node lists under this key may still be an earlier pod of the same name. */
-  private static boolean ofAnEarlierPod(NodeBook book, String key) {
-    NodeBook.Ended ended = book.ended.get(key);
-    return ended != null && book.holdingsAtMs - ended.atMs() < LIST_AGE_MS;
-  }
-
   /**
    * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name,
    * so the caller sees to it that the list is not older than the hold.
@@ -365,7 +337,7 @@ public final class Ledger {
     if (book.state == null || pod == null || pod.node() == null) {
       return hold;
     }
-    if (ofAnEarlierPod(book, hold.key())) {
+    if (book.listsAnEarlierPod(hold.key())) {
       return hold;
     }
     Map<String, Map<String, Integer>> read = book.state.holdings().get(hold.key());
@@ -398,22 +370,45 @@ public final class Ledger {
     if (settled(pod.uid())) {
       return;
     }
+    Hold hold = reserved(step, pod, node, placement);
+    if (nominations.get(pod.uid()).filter(plan -> plan.node().equals(node)).isPresent()) {
+      put(book(node), hold.until(step.nowMs() + timing.nominatedMs()));
+    } else {
+      nominations.remove(pod.uid());
+    }
+  }
+
+  private Hold reserved(Step step, PodFacts pod, String node, Placement placement) {
     drop(step, pod.uid());
     NodeBook book = book(node);
     step.touch(book);
-    put(book, tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step));
+    Hold hold = tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step);
+    put(book, hold);
+    return hold;
   }
 
   private void release(Step step, String uid) {
-    if (!settled(uid)) {
+    if (!settled(uid) && !nominations.has(uid)) {
       drop(step, uid);
     }
+  }
+
+  private void nominate(Step step, PodFacts pod, Map<String, Placement> places, String expected) {
+    Placement place = places.get(expected);
+    if (settled(pod.uid()) || place == null) {
+      return;
+    }
+    reserved(step, pod, expected, place);
+    nominations
+        .put(pod.uid(), new Nominations.Plan(places, expected))
+        .ifPresent(evicted -> release(step, evicted));
   }
 
   private void bindStarted(Step step, PodFacts pod, String node, Placement placement) {
     if (bound(pod.uid())) {
       return;
     }
+    nominations.remove(pod.uid());
     drop(step, pod.uid());
     NodeBook book = book(node);
     step.touch(book);
@@ -467,6 +462,7 @@ public final class Ledger {
         put(book, hold.until(Hold.NEVER));
         return;
       }
+      nominations.remove(hold.uid());
       drop(step, hold.uid());
       step.say(new Decision.Expired(book.name, hold.key()));
     }
@@ -476,20 +472,8 @@ public final class Ledger {
 
   private Hold tentative(
       String uid, String key, NodeBook book, String resource, Placement placement, Step step) {
-    int replicas = placement.held().values().stream().mapToInt(Integer::intValue).sum();
     long expires = step.nowMs() + timing.tentativeMs();
-    return new Hold(
-        uid,
-        key,
-        book.name,
-        resource,
-        placement,
-        true,
-        replicas,
-        Stage.TENTATIVE,
-        false,
-        step.nowMs(),
-        expires);
+    return Hold.tentative(uid, key, book.name, resource, placement, step.nowMs(), expires);
   }
 
   private void put(NodeBook book, Hold hold) {
@@ -569,6 +553,28 @@ public final class Ledger {
     return book == null
         ? new NodeView(node, NodeView.Availability.SILENT, List.of())
         : book.view(counted, nowMs - timing.youngMs());
+  }
+
+  /** Whether the pod's GPU is held for it while others are evicted. */
+  public boolean nominated(String uid) {
+    return nominations.has(uid);
+  }
+
+  public int nominations() {
+    return nominations.size();
+  }
+
+  /** Whether the pod terminates, and may be expected to end before long. */
+  public boolean leavesSoon(String uid, long nowMs) {
+    Long since = leaving.get(uid);
+    return since != null && nowMs - since < timing.leavingMs();
+  }
+
+  /** Uids of pods that terminate, and may be expected to end before long. */
+  public Set<String> leavingSoon(long nowMs) {
+    return leaving.keySet().stream()
+        .filter(uid -> leavesSoon(uid, nowMs))
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   /** Whether every node that should report has done so. */

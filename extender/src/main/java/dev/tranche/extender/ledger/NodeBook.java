@@ -7,11 +7,15 @@ import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** One node's page of the Ledger. */
 final class NodeBook {
+  /** A node's list of holdings may be this old when it arrives; it is read every 2 s. */
+  private static final long LIST_AGE_MS = 5_000;
+
   final String name;
 
   /** By pod uid. */
@@ -56,10 +60,33 @@ final class NodeBook {
     return state == null
         ? 1
         : state.gpus().stream()
-            .filter(g -> g.resource().equals(resource))
+            .filter(g -> PodFacts.takesFrom(resource, g.resource()))
             .mapToInt(GpuFacts::replicas)
             .max()
             .orElse(1);
+  }
+
+  /** Whether what the node lists under this key may still be an earlier pod of the same name. */
+  boolean listsAnEarlierPod(String key) {
+    Ended earlier = ended.get(key);
+    return earlier != null && holdingsAtMs - earlier.atMs() < LIST_AGE_MS;
+  }
+
+  /** A plain request cannot be cut into shares before its node has said its R. */
+  Optional<Places.Found> annotated(PodFacts pod) {
+    return state == null && pod.stampedReplicas().isEmpty()
+        ? Optional.empty()
+        : Places.byAnnotation(pod, replicasPerGpu(pod.resource()));
+  }
+
+  Optional<Places.Found> echoed(PodFacts pod) {
+    if (state == null) {
+      return Optional.empty();
+    }
+    return state.echoes().stream()
+        .filter(a -> a.uid().equals(pod.uid()))
+        .findFirst()
+        .map(a -> Places.byEcho(pod, a.placement(), replicasPerGpu(pod.resource())));
   }
 
   boolean forgettable() {
@@ -88,7 +115,7 @@ final class NodeBook {
         continue;
       }
       Integer here = hold.held().get(gpu.uuid());
-      if (hold.placement() == null && hold.resource().equals(gpu.resource())) {
+      if (hold.placement() == null && PodFacts.takesFrom(hold.resource(), gpu.resource())) {
         lost += hold.replicas();
       } else if (here != null && hold.placement() != null) {
         held += here;
@@ -98,7 +125,8 @@ final class NodeBook {
         }
       }
     }
-    boolean cordoned = facts != null && facts.cordoned().contains(gpu.uuid());
+    boolean byPeople = facts != null && facts.cordoned().contains(gpu.uuid());
+    boolean cordoned = byPeople || !gpu.cordonReason().isEmpty();
     return new NodeView.Gpu(gpu, cordoned, held, stray + lost, clients, young);
   }
 

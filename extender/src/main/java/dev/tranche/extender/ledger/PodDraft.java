@@ -2,6 +2,8 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Kind;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -9,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** Collects what a reader of a Pod finds, in any order; {@link #facts} is the sum. */
@@ -29,6 +32,12 @@ public final class PodDraft {
   private String name = "";
   private String phase = "";
   private @Nullable String node;
+  private final Map<String, String> labels = new HashMap<>();
+  private int priority;
+  private String createdAt = "";
+  private String startedAt = "";
+  private boolean leaving;
+  private @Nullable String nominatedNode;
 
   public PodDraft identity(String podNamespace, String podName, String podUid) {
     namespace = podNamespace;
@@ -69,6 +78,36 @@ public final class PodDraft {
     return this;
   }
 
+  public PodDraft label(String key, String value) {
+    labels.put(key, value);
+    return this;
+  }
+
+  public PodDraft priority(int value) {
+    priority = value;
+    return this;
+  }
+
+  public PodDraft createdAt(String rfc3339) {
+    createdAt = rfc3339;
+    return this;
+  }
+
+  public PodDraft startedAt(String rfc3339) {
+    startedAt = rfc3339;
+    return this;
+  }
+
+  public PodDraft deletedAt(@Nullable String rfc3339) {
+    leaving = rfc3339 != null && !rfc3339.isEmpty();
+    return this;
+  }
+
+  public PodDraft nominatedNode(@Nullable String value) {
+    nominatedNode = value == null || value.isEmpty() ? null : value;
+    return this;
+  }
+
   /**
    * @param restartPolicy of the container; {@code Always} makes a sidecar
    */
@@ -85,26 +124,47 @@ public final class PodDraft {
   }
 
   /**
-   * The pod's facts; empty if it asks for none of the resources. Of several the first asked for
-   * counts: one pod has shares of one resource.
+   * The pod's facts; empty if it asks for none of the resources. One that asks for several is
+   * placed nowhere, but where others have bound it, it counts against the GPUs of each.
    */
   public Optional<PodFacts> facts(List<String> resources) {
-    return resources.stream().filter(this::asksFor).findFirst().map(this::factsOf);
+    List<String> asked = resources.stream().filter(this::asksFor).toList();
+    return asked.isEmpty() ? Optional.empty() : Optional.of(factsOf(asked));
   }
 
   private boolean asksFor(String resource) {
-    return inits.stream().anyMatch(c -> replicas(c, resource) > 0)
-        || apps.stream().anyMatch(c -> replicas(c, resource) > 0);
+    return Stream.concat(inits.stream(), apps.stream()).anyMatch(c -> replicas(c, resource) > 0);
   }
 
-  private PodFacts factsOf(String resource) {
-    var requests = new ArrayList<Demand.Request>();
-    inits.forEach(c -> requests.add(new Demand.Request(c.name(), c.kind(), replicas(c, resource))));
-    apps.forEach(c -> requests.add(new Demand.Request(c.name(), c.kind(), replicas(c, resource))));
+  private PodFacts factsOf(List<String> asked) {
+    List<Demand.Request> requests =
+        Stream.concat(inits.stream(), apps.stream())
+            .map(c -> new Demand.Request(c.name(), c.kind(), replicas(c, asked)))
+            .toList();
     boolean ended = phase.equals("Succeeded") || phase.equals("Failed");
     boolean running = phase.equals("Running");
+    String resource = String.join(PodFacts.SEVERAL, asked);
     return new PodFacts(
-        uid, namespace, name, node, ended, running, resource, requests, annotations);
+        uid, namespace, name, node, ended, running, resource, requests, annotations, standing());
+  }
+
+  private Standing standing() {
+    long since = millis(startedAt.isEmpty() ? createdAt : startedAt);
+    return new Standing(priority, labels, since, leaving, nominatedNode);
+  }
+
+  /** Since 1970; 0 of what is no time. */
+  private static long millis(String rfc3339) {
+    try {
+      return Instant.parse(rfc3339).toEpochMilli();
+    } catch (DateTimeParseException unreadable) {
+      return 0;
+    }
+  }
+
+  private static int replicas(Asking container, List<String> resources) {
+    long sum = resources.stream().mapToLong(r -> replicas(container, r)).sum();
+    return (int) Math.min(REPLICAS_MAX, sum);
   }
 
   private static int replicas(Asking container, String resource) {

@@ -16,7 +16,8 @@ import org.jspecify.annotations.Nullable;
  * @param ended in phase Succeeded or Failed: it holds nothing any more, though it still exists. A
  *     terminating pod has not ended.
  * @param running its containers have started
- * @param resource that it asks for
+ * @param resource that it asks for; of a pod that asks for several, all their names in one, which
+ *     no GPU serves
  * @param requests in the order of admission
  * @param annotations ours only
  */
@@ -29,12 +30,36 @@ public record PodFacts(
     boolean running,
     String resource,
     List<Demand.Request> requests,
-    Map<String, String> annotations) {
+    Map<String, String> annotations,
+    Standing standing) {
+  /** Between the names of several resources. */
+  static final String SEVERAL = " and ";
+
   private static final int REPLICAS_MAX = 10_000;
 
   public PodFacts {
     requests = List.copyOf(requests);
     annotations = Map.copyOf(annotations);
+  }
+
+  public PodFacts(
+      String uid,
+      String namespace,
+      String name,
+      @Nullable String node,
+      boolean ended,
+      boolean running,
+      String resource,
+      List<Demand.Request> requests,
+      Map<String, String> annotations) {
+    this(
+        uid, namespace, name, node, ended, running, resource, requests, annotations, Standing.NONE);
+  }
+
+  /** The same pod as preemption sees it. */
+  public PodFacts with(Standing other) {
+    return new PodFacts(
+        uid, namespace, name, node, ended, running, resource, requests, annotations, other);
   }
 
   /** {@code namespace/name}. */
@@ -45,7 +70,13 @@ public record PodFacts(
   /** The same pod, bound. */
   public PodFacts on(String boundTo) {
     return new PodFacts(
-        uid, namespace, name, boundTo, ended, running, resource, requests, annotations);
+        uid, namespace, name, boundTo, ended, running, resource, requests, annotations, standing);
+  }
+
+  /** Whether the pod counts against GPUs of a resource. */
+  static boolean takesFrom(String asked, String served) {
+    return asked.equals(served)
+        || (asked.contains(SEVERAL) && List.of(asked.split(SEVERAL, -1)).contains(served));
   }
 
   /** R by the webhook's stamp; empty for a plain request. */

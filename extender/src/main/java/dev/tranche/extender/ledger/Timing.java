@@ -8,8 +8,17 @@ package dev.tranche.extender.ledger;
  * @param unknownBindMs a bind whose outcome is unknown is dropped by then, if no informer has shown
  *     it
  * @param tombstoneMs for so long the events of a pod that is gone may come late
+ * @param nominatedMs a nominated pod's GPU is held for so long: longer than most victims take to
+ *     end
+ * @param leavingMs a pod that terminates for longer than this may never end
  * @param youngMs for so long a pod may not be seen in its GPU's mean load
  */
-public record Timing(long tentativeMs, long unknownBindMs, long tombstoneMs, long youngMs) {
-  public static final Timing DEFAULT = new Timing(30_000, 60_000, 15_000, 30_000);
+public record Timing(
+    long tentativeMs,
+    long unknownBindMs,
+    long tombstoneMs,
+    long nominatedMs,
+    long leavingMs,
+    long youngMs) {
+  public static final Timing DEFAULT = new Timing(30_000, 60_000, 15_000, 600_000, 60_000, 30_000);
 }

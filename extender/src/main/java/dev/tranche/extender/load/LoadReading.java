@@ -1,12 +1,29 @@
 package dev.tranche.extender.load;
 
+import java.util.Map;
+
 /**
  * One reading of a GPU.
  *
  * @param smMean exponentially weighted mean of SM utilization, 0 to 1
  * @param sampledAtMs on the extender's monotonic clock: receipt less the age that the sender states
+ * @param memoryUsedBytesByPod by {@code namespace/name}, of the above; empty where the node cannot
+ *     tell its processes apart
  */
-public record LoadReading(long memoryUsedBytes, double smMean, int processes, long sampledAtMs) {
+public record LoadReading(
+    long memoryUsedBytes,
+    double smMean,
+    int processes,
+    long sampledAtMs,
+    Map<String, Long> memoryUsedBytesByPod) {
+  public LoadReading {
+    memoryUsedBytesByPod = Map.copyOf(memoryUsedBytesByPod);
+  }
+
+  public LoadReading(long memoryUsedBytes, double smMean, int processes, long sampledAtMs) {
+    this(memoryUsedBytes, smMean, processes, sampledAtMs, Map.of());
+  }
+
   public long ageMs(long nowMs) {
     return Math.max(0, nowMs - sampledAtMs);
   }

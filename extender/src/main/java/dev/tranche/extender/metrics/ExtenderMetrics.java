@@ -40,11 +40,14 @@ public final class ExtenderMetrics {
   private final Counter expired;
   private final Counter wakeUps;
   private final Counter waitingEvicted;
+  private final Counter preemptKept;
+  private final Counter preemptDropped;
 
   public enum Verb {
     FILTER,
     PRIORITIZE,
-    BIND;
+    BIND,
+    PREEMPT;
 
     @Override
     public String toString() {
@@ -79,6 +82,8 @@ public final class ExtenderMetrics {
     expired = counter("tranche.extender.holds.expired", "Tentative holds that were never bound.");
     wakeUps =
         counter("tranche.extender.wake.ups", "Nodes patched so that rejected pods are tried.");
+    preemptKept = preemptNodes("kept");
+    preemptDropped = preemptNodes("dropped");
     waitingEvicted =
         counter(
             "tranche.extender.waiting.evicted",
@@ -159,6 +164,17 @@ public final class ExtenderMetrics {
 
   public void wakeUp() {
     wakeUps.increment();
+  }
+
+  private Counter preemptNodes(String outcome) {
+    String help =
+        "Nodes that preemption was offered: kept with victims that free a GPU, or dropped.";
+    return counter("tranche.extender.preempt.nodes", help, "outcome", outcome);
+  }
+
+  public void preempted(int kept, int dropped) {
+    preemptKept.increment(kept);
+    preemptDropped.increment(dropped);
   }
 
   public void waitingEvicted() {

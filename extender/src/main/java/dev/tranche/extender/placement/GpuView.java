@@ -7,10 +7,13 @@ package dev.tranche.extender.placement;
  * @param freeReplicas not held, nor perhaps held by pods whose GPU is unknown
  * @param freeClients MPS client slots; {@link #UNLIMITED} without a limit
  * @param memoryUsableBytes total less the driver's reserve
- * @param memoryFreeBytes real: usable less the larger of what is granted and what is measured
+ * @param memoryFreeBytes usable less the GPU's effective use: of each pod the larger of what it is
+ *     granted and what is measured of it, plus what is measured of nobody known
  * @param smLoad effective: measured mean plus granted shares too young to be measured; 0 to 1, or
  *     above when more is expected than the GPU has
  * @param measured false: no reading, or one past its age; {@code smLoad} then says nothing
+ * @param guarded replicas that the real free memory cannot back are refused
+ * @param unfitBecause the node's words for why it is unhealthy or cordoned; else empty
  */
 public record GpuView(
     String uuid,
@@ -25,7 +28,9 @@ public record GpuView(
     long memoryUsableBytes,
     long memoryFreeBytes,
     double smLoad,
-    boolean measured) {
+    boolean measured,
+    boolean guarded,
+    String unfitBecause) {
   public static final int UNLIMITED = Integer.MAX_VALUE;
 
   /**
@@ -34,14 +39,46 @@ public record GpuView(
    */
   static final double MEMORY_SLACK_RATIO = 0.02;
 
+  public GpuView(
+      String uuid,
+      int index,
+      String model,
+      String resource,
+      int replicas,
+      boolean healthy,
+      boolean cordoned,
+      int freeReplicas,
+      int freeClients,
+      long memoryUsableBytes,
+      long memoryFreeBytes,
+      double smLoad,
+      boolean measured) {
+    this(
+        uuid,
+        index,
+        model,
+        resource,
+        replicas,
+        healthy,
+        cordoned,
+        freeReplicas,
+        freeClients,
+        memoryUsableBytes,
+        memoryFreeBytes,
+        smLoad,
+        measured,
+        true,
+        "");
+  }
+
   /** Memory that so many replicas are granted. */
   public long grantedBytes(int share) {
     return memoryUsableBytes / replicas * share;
   }
 
-  /** Replicas that the real free memory can back. */
+  /** Replicas that the real free memory can back; all of them without a guard. */
   public int replicasByMemory() {
-    if (memoryUsableBytes <= 0) {
+    if (memoryUsableBytes <= 0 || !guarded) {
       return replicas;
     }
     double slack = memoryUsableBytes * MEMORY_SLACK_RATIO;

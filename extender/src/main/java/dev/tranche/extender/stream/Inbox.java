@@ -4,6 +4,7 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** One report of one stream on its way to the Ledger; a newer one takes its place. */
@@ -11,12 +12,14 @@ final class Inbox {
   private final String node;
   private final Core core;
   private final Loop loop;
+  private final BiConsumer<String, NodeReport> others;
   private final AtomicReference<@Nullable NodeReport> latest = new AtomicReference<>();
 
-  Inbox(String node, Core core, Loop loop) {
+  Inbox(String node, Core core, Loop loop, BiConsumer<String, NodeReport> others) {
     this.node = node;
     this.core = core;
     this.loop = loop;
+    this.others = others;
   }
 
   void put(NodeReport report) {
@@ -30,6 +33,7 @@ final class Inbox {
     if (report != null) {
       var reading = ReportReader.read(node, report, core.nowMs());
       core.reported(reading.report(), reading.readings());
+      others.accept(node, report);
     }
   }
 }

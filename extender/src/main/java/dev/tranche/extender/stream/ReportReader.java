@@ -6,6 +6,7 @@ import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.PodUse;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
@@ -34,7 +35,7 @@ public final class ReportReader {
     var readings = new HashMap<String, LoadReading>();
     for (Gpu gpu : report.getGpusList()) {
       if (gpu.hasLoad()) {
-        readings.put(gpu.getUuid(), reading(gpu.getLoad(), report.getSentAtMs(), nowMs));
+        readings.put(gpu.getUuid(), reading(gpu, report.getSentAtMs(), nowMs));
       }
     }
     var state =
@@ -48,13 +49,24 @@ public final class ReportReader {
   }
 
   /** The sender's clock is only compared with itself: it tells the reading's age. */
-  private static LoadReading reading(GpuLoad load, long sentAtMs, long nowMs) {
+  private static LoadReading reading(Gpu gpu, long sentAtMs, long nowMs) {
+    GpuLoad load = gpu.getLoad();
     long ageMs = Math.max(0, sentAtMs - load.getSampledAtMs());
     return new LoadReading(
         load.getMemoryUsedBytes(),
         Math.clamp(load.getSmUtilizationMeanPercent() / 100.0, 0, 1),
         load.getProcesses(),
-        nowMs - ageMs);
+        nowMs - ageMs,
+        memoryByPod(gpu.getPodUsesList()));
+  }
+
+  /** A pod's containers together. */
+  private static Map<String, Long> memoryByPod(List<PodUse> containers) {
+    var byPod = new HashMap<String, Long>();
+    for (PodUse use : containers) {
+      byPod.merge(use.getNamespace() + "/" + use.getPod(), use.getMemoryUsedBytes(), Long::sum);
+    }
+    return byPod;
   }
 
   private static GpuFacts gpu(Gpu gpu) {
@@ -67,7 +79,8 @@ public final class ReportReader {
         Math.max(0, gpu.getMemoryTotalBytes() - gpu.getMemoryReservedBytes()),
         gpu.getHealth() == Health.HEALTH_HEALTHY,
         gpu.getHealthReason(),
-        gpu.getMaxClients());
+        gpu.getMaxClients(),
+        gpu.getCordonReason());
   }
 
   private static Map<String, Map<String, Map<String, Integer>>> holdings(List<Holding> holdings) {

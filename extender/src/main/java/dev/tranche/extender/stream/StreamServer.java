@@ -20,6 +20,7 @@ import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerOptions;
 import io.vertx.grpc.server.GrpcServerRequest;
 import java.util.List;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -42,10 +43,14 @@ public final class StreamServer extends VerticleBase {
   private final NodeStreams streams;
   private final Core core;
   private final Loop ledgerLoop;
+  private final BiConsumer<String, NodeReport> others;
   private final Counter refused;
   private final Counter silent;
   private @Nullable HttpServer server;
 
+  /**
+   * @param others hear every report after the Ledger, on its loop
+   */
   public StreamServer(
       SocketAddress address,
       PemKeyCertOptions certificate,
@@ -53,6 +58,7 @@ public final class StreamServer extends VerticleBase {
       NodeStreams streams,
       Core core,
       Loop ledgerLoop,
+      BiConsumer<String, NodeReport> others,
       ExtenderMetrics metrics) {
     this.address = address;
     this.certificate = certificate;
@@ -60,6 +66,7 @@ public final class StreamServer extends VerticleBase {
     this.streams = streams;
     this.core = core;
     this.ledgerLoop = ledgerLoop;
+    this.others = others;
     String help = "Node streams that the extender ended, by cause.";
     this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
@@ -126,7 +133,7 @@ public final class StreamServer extends VerticleBase {
 
   private void open(GrpcServerRequest<NodeReport, NodeDirective> request, String node) {
     var stream = new NodeStream(node, vertx, request.response(), core.nowMs());
-    var inbox = new Inbox(node, core, ledgerLoop);
+    var inbox = new Inbox(node, core, ledgerLoop, others);
     request.handler(report -> take(stream, inbox, report));
     request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));
     request.exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "it was lost"));

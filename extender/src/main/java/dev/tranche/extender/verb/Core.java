@@ -9,13 +9,19 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.placement.MemoryGuard;
+import dev.tranche.extender.preempt.Budget;
+import dev.tranche.extender.preempt.Budgets;
 import dev.tranche.extender.score.Policy;
 import io.vertx.core.Future;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -41,6 +47,11 @@ public final class Core {
   private long syncedAtMs = -1;
   private boolean warm;
 
+  /** By namespace and name. */
+  private final Map<String, Budget> budgets = new HashMap<>();
+
+  private boolean budgetsRead;
+
   public Core(
       Policy policy,
       long staleAfterMs,
@@ -48,9 +59,20 @@ public final class Core {
       Api api,
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
+    this(policy, MemoryGuard.ENFORCE, staleAfterMs, nodes, api, metrics, clockMs);
+  }
+
+  public Core(
+      Policy policy,
+      MemoryGuard guard,
+      long staleAfterMs,
+      Nodes nodes,
+      Api api,
+      ExtenderMetrics metrics,
+      LongSupplier clockMs) {
     this.ledger = new Ledger(Timing.DEFAULT);
     this.loads = new LoadCache(staleAfterMs);
-    this.fleet = new Fleet(ledger, loads, Timing.DEFAULT.youngMs());
+    this.fleet = new Fleet(ledger, loads, Timing.DEFAULT.youngMs(), guard);
     this.waiting = new Waiting(fleet, metrics);
     this.explanations = new Explanations();
     this.nodes = nodes;
@@ -85,6 +107,32 @@ public final class Core {
     return warm
         ? gate.get()
         : Optional.of("the extender waits up to 3 s for the GPU nodes' first reports");
+  }
+
+  /** All PodDisruptionBudgets have been shown once. */
+  public void budgetsRead() {
+    budgetsRead = true;
+  }
+
+  public void budgetSeen(Budget budget) {
+    budgets.put(budget.key(), budget);
+  }
+
+  /**
+   * @param key {@code namespace/name}
+   */
+  public void budgetGone(String key) {
+    budgets.remove(key);
+  }
+
+  Optional<String> budgetsUnread() {
+    return budgetsRead
+        ? Optional.empty()
+        : Optional.of("the extender has not read the cluster's PodDisruptionBudgets yet");
+  }
+
+  Budgets budgets() {
+    return new Budgets(budgets.values());
   }
 
   Policy policyOf(PodFacts pod) {
@@ -173,16 +221,37 @@ public final class Core {
   }
 
   Evaluation evaluate(PodFacts pod, String node) {
-    return fleet.evaluate(pod, node, policyOf(pod), hold -> true, nowMs());
+    return fleet.evaluate(pod, node, policyOf(pod), before(pod), nowMs());
   }
 
-  /** As if only what is settled counted: what stands in the way then is not transient. */
+  /** As if these pods had ended. */
+  Evaluation evaluateWithout(PodFacts pod, String node, Set<String> gone) {
+    var present = new Fleet.Present(before(pod), gone);
+    return fleet.evaluate(pod, node, policyOf(pod), present, nowMs());
+  }
+
+  /**
+   * As if only what lasts counted: what stands in the way then is not transient. A pod that
+   * terminates lasts when it does so for long.
+   */
   Evaluation evaluateSettled(PodFacts pod, String node) {
-    return fleet.evaluate(
-        pod,
-        node,
-        policyOf(pod),
-        hold -> hold.stage() == Hold.Stage.BOUND && hold.placement() != null,
-        nowMs());
+    Set<String> leaving = ledger.leavingSoon(nowMs());
+    Predicate<Hold> settled =
+        hold ->
+            (hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
+                || ledger.nominated(hold.uid());
+    var present = new Fleet.Present(before(pod).and(settled), leaving);
+    return fleet.evaluate(pod, node, policyOf(pod), present, nowMs());
+  }
+
+  /** A GPU that is held for a nominated pod is not held against one of higher priority. */
+  private Predicate<Hold> before(PodFacts pod) {
+    if (ledger.nominations() == 0) {
+      return hold -> true;
+    }
+    int own = pod.standing().priority();
+    return hold ->
+        !ledger.nominated(hold.uid())
+            || ledger.pod(hold.uid()).map(p -> p.standing().priority()).orElse(own) >= own;
   }
 }

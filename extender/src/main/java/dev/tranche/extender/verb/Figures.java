@@ -44,9 +44,14 @@ public final class Figures {
       case OTHER_REPLICAS ->
           "the share was cut for %d replicas".formatted(evaluation.ask().demand().replicasPerGpu());
       case NOT_ALLOWED -> gpu.model() + " " + gpu.uuid() + " is not in the pod's lists";
-      case UNFIT -> gpu.cordoned() ? "cordoned" : "unhealthy";
+      case UNFIT -> unfit(gpu);
       default -> reason.sentence();
     };
+  }
+
+  private static String unfit(GpuView gpu) {
+    String state = gpu.healthy() ? "cordoned" : "unhealthy";
+    return gpu.unfitBecause().isEmpty() ? state : state + ": " + gpu.unfitBecause();
   }
 
   private static int largestHole(List<GpuView> gpus) {

@@ -1,5 +1,6 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeView;
@@ -8,12 +9,15 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
 
 /** The Ledger and the load side by side: what the verbs decide on. */
@@ -21,14 +25,29 @@ public final class Fleet {
   private final Ledger ledger;
   private final LoadCache loads;
   private final long youngMs;
+  private final MemoryGuard guard;
 
   /**
    * @param youngMs for so long after it began a hold may be missing in the mean load
    */
-  public Fleet(Ledger ledger, LoadCache loads, long youngMs) {
+  public Fleet(Ledger ledger, LoadCache loads, long youngMs, MemoryGuard guard) {
     this.ledger = ledger;
     this.loads = loads;
     this.youngMs = youngMs;
+    this.guard = guard;
+  }
+
+  /**
+   * Whose holds count.
+   *
+   * @param gone uids of pods that are taken to have ended, and their memory with them
+   */
+  public record Present(Predicate<Hold> counted, Set<String> gone) {
+    static final Present ALL = new Present(hold -> true, Set.of());
+
+    boolean has(Hold hold) {
+      return !gone.contains(hold.uid()) && counted.test(hold);
+    }
   }
 
   /**
@@ -36,10 +55,20 @@ public final class Fleet {
    */
   public Evaluation evaluate(
       PodFacts pod, String node, Policy policy, Predicate<Hold> counted, long nowMs) {
-    Predicate<Hold> others = hold -> !hold.uid().equals(pod.uid()) && counted.test(hold);
-    NodeView view = ledger.view(node, others, nowMs);
+    return evaluate(pod, node, policy, new Present(counted, Set.of()), nowMs);
+  }
+
+  /**
+   * @param present the pod's own hold never counts
+   */
+  public Evaluation evaluate(
+      PodFacts pod, String node, Policy policy, Present present, long nowMs) {
+    var others =
+        new Present(
+            hold -> !hold.uid().equals(pod.uid()) && present.counted().test(hold), present.gone());
+    NodeView view = ledger.view(node, others::has, nowMs);
     Ask ask = pod.ask(ledger.replicasPerGpu(node, pod.resource()));
-    List<GpuView> gpus = gpus(view, nowMs);
+    List<GpuView> gpus = gpus(view, others, nowMs);
     Outcome outcome =
         switch (view.availability()) {
           case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
@@ -51,10 +80,14 @@ public final class Fleet {
 
   /** A node's GPUs as a pod that is not there yet sees them. */
   public List<GpuView> gpus(NodeView view, long nowMs) {
-    return view.gpus().stream().map(gpu -> gpu(view.name(), gpu, nowMs)).toList();
+    return gpus(view, Present.ALL, nowMs);
   }
 
-  private GpuView gpu(String node, NodeView.Gpu gpu, long nowMs) {
+  private List<GpuView> gpus(NodeView view, Present present, long nowMs) {
+    return view.gpus().stream().map(gpu -> gpu(view.name(), gpu, present, nowMs)).toList();
+  }
+
+  private GpuView gpu(String node, NodeView.Gpu gpu, Present present, long nowMs) {
     var facts = gpu.facts();
     Optional<LoadReading> reading = loads.get(node, facts.uuid());
     boolean measured = reading.isPresent() && !loads.stale(reading.get(), nowMs);
@@ -72,21 +105,55 @@ public final class Fleet {
             ? GpuView.UNLIMITED
             : Math.max(0, facts.clientsMax() - gpu.heldClients()),
         facts.memoryUsableBytes(),
-        memoryFree(gpu, taken, reading),
+        memoryFree(node, gpu, taken, reading, present),
         reading.map(r -> r.smMean() + unmeasured(gpu, r)).orElse((double) taken / facts.replicas()),
-        measured);
+        measured,
+        guard == MemoryGuard.ENFORCE,
+        facts.healthy() ? facts.cordonReason() : facts.healthReason());
   }
 
   /**
-   * What is measured cannot be told apart by pod yet, so the larger of granted and measured counts:
-   * whatever is measured beyond the grants is taken for somebody else's. A reading past its age
-   * still counts, since memory that was in use must not look free for want of news.
+   * A reading past its age still counts, since memory that was in use must not look free for want
+   * of news.
    */
-  private static long memoryFree(NodeView.Gpu gpu, int taken, Optional<LoadReading> reading) {
+  private long memoryFree(
+      String node, NodeView.Gpu gpu, int taken, Optional<LoadReading> reading, Present present) {
     long usable = gpu.facts().memoryUsableBytes();
     long granted = usable / gpu.facts().replicas() * taken;
-    long measured = reading.map(LoadReading::memoryUsedBytes).orElse(0L);
-    return Math.max(0, usable - Math.max(granted, measured));
+    long beyond =
+        reading
+            .filter(r -> guard != MemoryGuard.OFF)
+            .map(r -> beyondGrants(node, gpu.facts(), granted, r, present))
+            .orElse(0L);
+    return Math.max(0, usable - granted - beyond);
+  }
+
+  /**
+   * Memory in use that no grant covers: pods over theirs, and use by nobody known. Where the node
+   * cannot tell its processes apart, all that is measured beyond the grants. Of pods that are taken
+   * to have ended their measured use is, or else their grant.
+   */
+  private long beyondGrants(
+      String node, GpuFacts gpu, long granted, LoadReading reading, Present present) {
+    Map<String, Long> uses = reading.memoryUsedBytesByPod();
+    if (uses.isEmpty() && present.gone().isEmpty()) {
+      return Math.max(0, reading.memoryUsedBytes() - granted);
+    }
+    long over = 0;
+    long explained = 0;
+    for (Hold hold : ledger.holds(node)) {
+      int share = hold.held().getOrDefault(gpu.uuid(), 0);
+      long grant = gpu.memoryUsableBytes() / gpu.replicas() * share;
+      long used = share == 0 ? 0 : uses.getOrDefault(hold.key(), 0L);
+      if (present.gone().contains(hold.uid())) {
+        explained += uses.isEmpty() ? grant : used;
+      } else if (present.has(hold)) {
+        over += Math.max(0, used - grant);
+        explained += used;
+      }
+    }
+    long unexplained = Math.max(0, reading.memoryUsedBytes() - explained);
+    return uses.isEmpty() ? Math.max(0, unexplained - granted) : over + unexplained;
   }
 
   /** Granted shares of pods that began too late to be in the mean; it fades as the mean follows. */

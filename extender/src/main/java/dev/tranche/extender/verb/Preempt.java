@@ -1,16 +1,145 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.preempt.Choice;
+import dev.tranche.extender.preempt.Victims;
+import dev.tranche.extender.preempt.Victims.Candidate;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
 /**
- * Preemption. kube-scheduler's dry run counts a node's totals only, so its victims need not free
- * one GPU; until victims are chosen anew here, the verb declines and nobody is evicted for it.
+ * Whom to evict for a pod, on the nodes where kube-scheduler's dry run would evict. It counts a
+ * node's totals only, so victims are chosen anew among all pods of lower priority that hold GPUs,
+ * and a node where nothing frees a GPU is dropped.
  */
 public final class Preempt {
-  /** An answer that kube-scheduler takes for a failure: it evicts nobody then. */
-  public static final int DECLINED_STATUS = 500;
+  /** The dry run's offer grows with the cluster, and the loop has others to answer. */
+  static final int NODES_MAX = 100;
 
-  public static final String DECLINED =
-      "preemption is not decided by this version; remove preemptVerb from the extender's"
-          + " configuration";
+  private static final long DECIDE_MS_MAX = 1_000;
+  private final Core core;
 
-  private Preempt() {}
+  public Preempt(Core core) {
+    this.core = core;
+  }
+
+  /**
+   * Victims of one node.
+   *
+   * @param uids never empty in an answer
+   */
+  public record OfNode(List<String> uids, long violations) {
+    public OfNode {
+      uids = List.copyOf(uids);
+    }
+  }
+
+  public sealed interface Answer {
+    record Nodes(Map<String, OfNode> victims) implements Answer {}
+
+    /** Nobody may be evicted on what we know. */
+    record Undecided(String why) implements Answer {}
+  }
+
+  private record Kept(OfNode victims, Choice choice, Placement place) {}
+
+  public Answer preempt(PodFacts pod, Map<String, OfNode> offered) {
+    Optional<String> notReady = core.notReady().or(core::budgetsUnread);
+    if (notReady.isPresent()) {
+      return new Answer.Undecided(notReady.get());
+    }
+    var kept = new LinkedHashMap<String, Kept>();
+    long untilMs = core.nowMs() + DECIDE_MS_MAX;
+    for (String node : leastHarmFirst(offered)) {
+      if (core.nowMs() <= untilMs) {
+        keep(pod, node, offered.getOrDefault(node, new OfNode(List.of(), 0)), kept);
+      }
+    }
+    core.metrics.preempted(kept.size(), offered.size() - kept.size());
+    nominate(pod, kept);
+    var victims = new LinkedHashMap<String, OfNode>();
+    kept.forEach((node, of) -> victims.put(node, of.victims()));
+    return new Answer.Nodes(victims);
+  }
+
+  private static List<String> leastHarmFirst(Map<String, OfNode> offered) {
+    return offered.entrySet().stream()
+        .sorted(
+            Comparator.comparingLong((Map.Entry<String, OfNode> e) -> e.getValue().violations())
+                .thenComparingInt(e -> e.getValue().uids().size()))
+        .limit(NODES_MAX)
+        .map(Map.Entry::getKey)
+        .toList();
+  }
+
+  private void keep(PodFacts pod, String node, OfNode offered, Map<String, Kept> kept) {
+    List<Candidate> candidates = candidates(pod, node);
+    Set<String> dryRun = Set.copyOf(offered.uids());
+    Optional<Choice> choice =
+        new Victims(
+                core.budgets(),
+                gone -> core.evaluateWithout(pod, node, gone).placement().isPresent())
+            .choose(candidates, dryRun);
+    if (choice.isEmpty()) {
+      return;
+    }
+    OfNode victims = victims(choice.get(), candidates, offered);
+    Optional<Placement> place =
+        core.evaluateWithout(pod, node, new HashSet<>(victims.uids())).placement();
+    if (place.isPresent() && !victims.uids().isEmpty()) {
+      kept.put(node, new Kept(victims, choice.get(), place.get()));
+    }
+  }
+
+  /**
+   * Those that hold GPUs as chosen, the most important first, and the others as offered: what they
+   * free, such as CPU, is not ours to judge. If no GPU holder need go, the offer stands.
+   */
+  private static OfNode victims(Choice choice, List<Candidate> candidates, OfNode offered) {
+    if (choice.victims().isEmpty()) {
+      return offered;
+    }
+    var ours = new HashSet<String>();
+    candidates.forEach(c -> ours.add(c.pod().uid()));
+    List<String> others = offered.uids().stream().filter(uid -> !ours.contains(uid)).toList();
+    var uids = new ArrayList<>(choice.victims().stream().map(PodFacts::uid).toList());
+    uids.addAll(others);
+    return new OfNode(uids, choice.violations() + Math.min(others.size(), offered.violations()));
+  }
+
+  /** Bound pods of lower priority whose GPU is known, unless they should have ended long ago. */
+  private List<Candidate> candidates(PodFacts pod, String node) {
+    var candidates = new ArrayList<Candidate>();
+    for (Hold hold : core.ledger.holds(node)) {
+      core.ledger
+          .pod(hold.uid())
+          .filter(other -> hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
+          .filter(other -> node.equals(other.node()) && mayGo(other))
+          .filter(other -> other.standing().priority() < pod.standing().priority())
+          .ifPresent(other -> candidates.add(new Candidate(other, hold.held())));
+    }
+    return candidates;
+  }
+
+  private boolean mayGo(PodFacts pod) {
+    return !pod.standing().leaving() || core.ledger.leavesSoon(pod.uid(), core.nowMs());
+  }
+
+  /** Holds the GPU where kube-scheduler will probably nominate the pod; it chooses as we do. */
+  private void nominate(PodFacts pod, Map<String, Kept> kept) {
+    var places = new LinkedHashMap<String, Placement>();
+    kept.forEach((node, of) -> places.put(node, of.place()));
+    kept.entrySet().stream()
+        .min(Map.Entry.comparingByValue(Comparator.comparing(Kept::choice, Choice.BETTER_FIRST)))
+        .ifPresent(best -> core.told(new Event.Nominate(pod, places, best.getKey())));
+  }
 }

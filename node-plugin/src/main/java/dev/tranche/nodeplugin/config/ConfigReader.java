@@ -21,6 +21,9 @@ final class ConfigReader {
 
   Config read(ConfigFile file) {
     discovery();
+    for (Setting setting : settings.withoutEffect()) {
+      findings.warning(Settings.named(setting) + " has no effect here");
+    }
     Config config =
         new Config(
             settings.isTrue(Setting.FAIL_ON_INIT_ERROR, findings),

@@ -45,10 +45,12 @@ final class FileKeys {
           "version",
           "sharing.timeSlicing.renameByDefault",
           "sharing.timeSlicing.failRequestsGreaterThanOne",
+          "sharing.timeSlicing.resources[].name",
           "sharing.timeSlicing.resources[].replicas",
           "sharing.timeSlicing.resources[].rename",
           "sharing.timeSlicing.resources[].devices",
-          "resources.gpus[].pattern");
+          "resources.gpus[].pattern",
+          "resources.gpus[].name");
 
   private FileKeys() {}
 
@@ -66,10 +68,15 @@ final class FileKeys {
   }
 
   private static Optional<String> placeOf(String name) {
+    return all().stream()
+        .filter(key -> key.substring(key.lastIndexOf('.') + 1).equalsIgnoreCase(name))
+        .findFirst();
+  }
+
+  static List<String> all() {
     return Stream.of(
             SETTINGS.stream().sorted(), OTHERS.stream(), DISCOVERYS.stream(), SECTIONS.stream())
         .flatMap(keys -> keys)
-        .filter(key -> key.substring(key.lastIndexOf('.') + 1).equalsIgnoreCase(name))
-        .findFirst();
+        .toList();
   }
 }

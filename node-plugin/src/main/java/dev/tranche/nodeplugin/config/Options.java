@@ -17,14 +17,18 @@ public record Options(
     Path podResourcesSocket,
     Path stateDir,
     Path cdiRoot,
+    Path mpsRootInContainer,
     int sampleIntervalMs,
     HostPort metrics,
     Optional<HostPort> extender,
     Path extenderCaFile,
     Path extenderTokenFile) {
+  /** In the state folder: the value of the node's config label, as last heard. */
+  public static final String CONFIG_NAME_FILE = "config-name";
+
   private static final int SAMPLE_INTERVAL_MIN_MS = 100;
   private static final int SAMPLE_INTERVAL_MAX_MS = 60_000;
-  private static final Pattern DURATION = Pattern.compile("(\\d{1,6})(ms|s)");
+  private static final Pattern DURATION = Pattern.compile("(\\d{1,6})(ms|s|m|h)");
 
   public static Options of(Settings settings, Findings findings) {
     Optional<HostPort> extender =
@@ -45,7 +49,15 @@ public record Options(
         path(settings, Setting.POD_RESOURCES_SOCKET),
         path(settings, Setting.STATE_DIR),
         path(settings, Setting.CDI_ROOT),
-        durationMs(settings, findings),
+        path(settings, Setting.MPS_ROOT_CTR_PATH),
+        (int)
+            durationMs(
+                settings,
+                Setting.SAMPLE_INTERVAL,
+                SAMPLE_INTERVAL_MIN_MS,
+                SAMPLE_INTERVAL_MAX_MS,
+                "100ms to 60s",
+                findings),
         hostPort(settings, Setting.METRICS_ADDRESS, findings),
         extender,
         path(settings, Setting.EXTENDER_CA_FILE),
@@ -70,19 +82,35 @@ public record Options(
             });
   }
 
-  private static int durationMs(Settings settings, Findings findings) {
-    String text = settings.text(Setting.SAMPLE_INTERVAL);
+  /**
+   * A setting's time.
+   *
+   * @param allowed the bounds, for people
+   */
+  static long durationMs(
+      Settings settings,
+      Setting setting,
+      long least,
+      long most,
+      String allowed,
+      Findings findings) {
+    String text = settings.text(setting);
     Matcher match = DURATION.matcher(text);
-    long ms =
-        match.matches()
-            ? Long.parseLong(match.group(1)) * (match.group(2).equals("s") ? 1000 : 1)
-            : 0;
-    if (ms < SAMPLE_INTERVAL_MIN_MS || ms > SAMPLE_INTERVAL_MAX_MS) {
-      findings.error(
-          Settings.named(Setting.SAMPLE_INTERVAL) + " is 100ms to 60s, not \"" + text + "\"");
-      return 1000;
+    long ms = match.matches() ? Long.parseLong(match.group(1)) * unitMs(match.group(2)) : -1;
+    if (ms < least || ms > most) {
+      findings.error(Settings.named(setting) + " is " + allowed + ", not \"" + text + "\"");
+      return least;
     }
-    return (int) ms;
+    return ms;
+  }
+
+  private static long unitMs(String unit) {
+    return switch (unit) {
+      case "ms" -> 1;
+      case "s" -> 1_000;
+      case "m" -> 60_000;
+      default -> 3_600_000;
+    };
   }
 
   /** The folder in which the kubelet and its device plugins keep their sockets. */

@@ -86,6 +86,18 @@ public enum Setting {
       "flags.mpsRoot",
       "",
       "the host folder of the MPS control daemons; needed with sharing.mps"),
+  MPS_ROOT_CTR_PATH(
+      "mps-root-ctr-path",
+      "TRANCHE_MPS_ROOT_CTR_PATH",
+      "",
+      "/mps",
+      "where the host folder of the MPS control daemons is mounted in this container"),
+  MPS_CONTROL_PROGRAM(
+      "mps-control-program",
+      "TRANCHE_MPS_CONTROL_PROGRAM",
+      "",
+      "nvidia-cuda-mps-control",
+      "the driver's program that mps-control-daemon runs"),
   SHARED_DEVICES_ALLOCATION_POLICY(
       "shared-devices-allocation-policy",
       "SHARED_DEVICES_ALLOCATION_POLICY",
@@ -167,6 +179,42 @@ public enum Setting {
       "/var/run/secrets/tranche/token",
       "projected token with audience tranche-extender"),
   NODE_NAME("node-name", "NODE_NAME", "", "", "this node's name in Kubernetes"),
+  HEALTH_QUIET_PERIOD(
+      "health-quiet-period",
+      "TRANCHE_HEALTH_QUIET_PERIOD",
+      "",
+      "5m",
+      "without another error, after which a GPU that answers takes pods again; 0s to 24h"),
+  HOST_PROC(
+      "host-proc",
+      "TRANCHE_HOST_PROC",
+      "",
+      "/proc",
+      "a proc folder that shows the host's processes, to tell which pod uses a GPU"),
+  HOST_LOG_DIR(
+      "host-log-dir",
+      "TRANCHE_HOST_LOG_DIR",
+      "",
+      "/var/log",
+      "the host's log folder; names in its pods and containers tell which pod uses a GPU"),
+  OVERUSE(
+      "overuse",
+      "TRANCHE_OVERUSE",
+      "",
+      "observe",
+      "observe or cordon-gpu: what follows when a container uses more memory than granted"),
+  OVERUSE_TOLERANCE(
+      "overuse-tolerance",
+      "TRANCHE_OVERUSE_TOLERANCE",
+      "",
+      "5%",
+      "how much more than granted is tolerated; 0% to 100%"),
+  OVERUSE_SAMPLES(
+      "overuse-samples",
+      "TRANCHE_OVERUSE_SAMPLES",
+      "",
+      "10",
+      "samples in a row before it is overuse; 1 to 3600"),
   METRICS_ADDRESS(
       "metrics-address",
       "TRANCHE_METRICS_ADDRESS",

@@ -7,6 +7,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The raw text of every setting, by precedence: flag, environment, config file, default. */
@@ -43,6 +45,9 @@ public final class Settings {
           Setting.IMEX_CHANNEL_IDS,
           Setting.CDI_FEATURE_FLAGS,
           Setting.CDI_DISABLE_HOOKS);
+
+  // NVIDIA's plugin hands them to its generator of CDI specs; ours has no such features.
+  private static final Set<Setting> WITHOUT_EFFECT = Set.of(Setting.CDI_FEATURE_FLAGS);
 
   private final EnumMap<Setting, String> given;
   private final Map<String, String> file;
@@ -153,12 +158,60 @@ public final class Settings {
     return "--" + setting.flag() + " (" + setting.variable() + inFile + ")";
   }
 
+  /** Set though it changes nothing here. */
+  List<Setting> withoutEffect() {
+    return WITHOUT_EFFECT.stream().filter(this::isSet).sorted().toList();
+  }
+
+  /** Other names of its flag and of its variable, by the alphabet. */
+  private static List<String> aliases(Setting setting) {
+    return Stream.concat(
+            keys(FLAG_ALIASES, setting).map(flag -> "--" + flag), keys(VARIABLE_ALIASES, setting))
+        .toList();
+  }
+
+  private static Stream<String> keys(Map<String, Setting> aliases, Setting setting) {
+    return aliases.entrySet().stream()
+        .filter(alias -> alias.getValue() == setting)
+        .map(Map.Entry::getKey)
+        .sorted();
+  }
+
   public static String help() {
     StringBuilder text = new StringBuilder("Flags, each with its environment variable:\n");
     for (Setting s : Setting.values()) {
       text.append(
-          "  --%s (%s) %s [%s]\n".formatted(s.flag(), s.variable(), s.meaning(), s.fallback()));
+          "  --%s (%s) %s [%s]\n"
+              .formatted(
+                  s.flag(),
+                  Stream.concat(Stream.of(s.variable()), aliases(s).stream())
+                      .collect(Collectors.joining(", ")),
+                  s.meaning(),
+                  s.fallback()));
     }
     return text.toString();
+  }
+
+  /** The same as rows of a Markdown table, with the places in the config file. */
+  static List<String> rows() {
+    return Arrays.stream(Setting.values()).map(Settings::row).toList();
+  }
+
+  private static String row(Setting s) {
+    String names =
+        Stream.concat(Stream.of("--" + s.flag(), s.variable()), aliases(s).stream())
+            .map(Settings::code)
+            .collect(Collectors.joining(" "));
+    return "| %s | %s | %s | %s%s |"
+        .formatted(
+            names,
+            code(s.fileKey()),
+            code(s.fallback()),
+            WITHOUT_EFFECT.contains(s) ? "**no effect, warned about**: " : "",
+            s.meaning());
+  }
+
+  private static String code(String text) {
+    return text.isEmpty() ? "–" : "`" + text + "`";
   }
 }

@@ -1,116 +1,228 @@
 package dev.tranche.nodeplugin.gpu;
 
+import dev.tranche.nodeplugin.health.Fault;
 import dev.tranche.nodeplugin.health.Health;
-import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.ContainerUse;
+import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The GPUs of this node as NVML tells them, sampled at a pace; between samples it waits for errors.
- * Confined to the one thread that talks to NVML.
+ * What it knows of a GPU outlives a session of NVML, since a driver may be reloaded and a lost GPU
+ * may return, at another index. Confined to the one thread that talks to NVML.
  */
 public final class GpuWatch {
   private static final Logger LOG = LoggerFactory.getLogger(GpuWatch.class);
 
-  private final Nvml nvml;
-  private final XidPolicy xids;
+  private final HealthOptions options;
+  private final UsageReader usage;
   private final LongSupplier clockMs;
-  private final List<GpuStatus> gpus = new ArrayList<>();
+  private final Map<String, GpuStatus> gpus = new LinkedHashMap<>();
+  // By uuid: the GPUs of this session, at their indexes in it.
+  private final Map<String, Integer> present = new LinkedHashMap<>();
+  private final Map<String, Long> eccErrors = new LinkedHashMap<>();
+  private @Nullable Nvml nvml;
+  private int count;
+  private long openedAtMs;
   private boolean watched;
   private boolean complained;
+  private String unnamed = "";
 
   /**
-   * Finds the GPUs.
-   *
+   * @param usage tells the containers behind a GPU's processes
    * @param clockMs milliseconds since 1970
-   * @throws NvmlException if one of them does not tell who it is
    */
-  public GpuWatch(Nvml nvml, XidPolicy xids, LongSupplier clockMs) {
-    this.nvml = nvml;
-    this.xids = xids;
+  public GpuWatch(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
+    this.options = options;
+    this.usage = usage;
     this.clockMs = clockMs;
-    int count = nvml.count();
-    for (int index = 0; index < count; index++) {
-      find(index);
-    }
   }
 
-  private void find(int index) {
+  /**
+   * Goes on with this session of NVML.
+   *
+   * @throws NvmlException if one of the GPUs does not tell who it is, though it is not lost
+   */
+  public void open(Nvml session) {
+    nvml = session;
+    openedAtMs = clockMs.getAsLong();
+    watched = false;
+    find(session);
+  }
+
+  private void find(Nvml session) {
+    present.clear();
+    count = session.count();
+    for (int index = 0; index < count; index++) {
+      find(session, index);
+    }
+    gpus.replaceAll(
+        (uuid, gpu) -> present.containsKey(uuid) ? gpu : gone(gpu, "NVML lists this GPU no more"));
+  }
+
+  private void found(GpuInfo info, int index) {
+    GpuStatus known = gpus.get(info.uuid());
+    Health health = known == null ? Health.good() : known.health();
+    gpus.put(info.uuid(), new GpuStatus(info, health, known == null ? null : known.load()));
+    present.put(info.uuid(), index);
+  }
+
+  private void find(Nvml session, int index) {
     try {
-      GpuInfo info = nvml.info(index);
-      gpus.add(new GpuStatus(info, Health.good(), null));
-      watch(info);
-      nvml.migDevices(info).forEach(mig -> gpus.add(new GpuStatus(mig, Health.good(), null)));
+      GpuInfo info = session.info(index);
+      found(info, index);
+      watch(session, info);
+      session.migDevices(info).forEach(part -> found(part, index));
     } catch (NvmlException e) {
       if (!e.lost()) {
         throw e;
       }
-      // Its uuid is not to be had, so it cannot be advertised at all; the others can.
-      LOG.warn("GPU {} is left out until the node plugin restarts: {}", index, e.getMessage());
+      // Its uuid is not to be had; whether it is a known one is seen from who is missing.
+      complain(index, e);
     }
   }
 
-  private void watch(GpuInfo gpu) {
+  private void complain(int index, NvmlException e) {
+    String sentence = "GPU " + index + " is left out until it answers: " + e.getMessage();
+    if (!sentence.equals(unnamed)) {
+      unnamed = sentence;
+      LOG.warn("{}", sentence);
+    }
+  }
+
+  private void watch(Nvml session, GpuInfo gpu) {
     try {
-      watched |= nvml.watch(gpu.index());
+      watched |= session.watch(gpu.index());
     } catch (NvmlException e) {
-      LOG.warn("{} will not be watched for XIDs: {}", gpu.uuid(), e.getMessage());
+      LOG.warn("{} will not be watched for errors: {}", gpu.uuid(), e.getMessage());
     }
   }
 
   public List<GpuStatus> gpus() {
-    return List.copyOf(gpus);
+    return List.copyOf(gpus.values());
   }
 
   /** How near the GPUs are to each other; MIG devices have no links. */
   public Closeness closeness() {
-    List<GpuInfo> whole =
-        gpus.stream().map(GpuStatus::info).filter(gpu -> gpu.part().isEmpty()).toList();
-    return Closeness.measure(nvml, whole);
+    return Closeness.measure(session(), presentWhole().map(GpuStatus::info).toList());
   }
 
-  /** Reads every GPU once. */
+  private Stream<GpuStatus> presentWhole() {
+    return gpus.values().stream()
+        .filter(gpu -> present.containsKey(gpu.info().uuid()) && gpu.info().part().isEmpty());
+  }
+
+  /** Whether NVML had better be started anew: only then does it show a GPU that has returned. */
+  public boolean reopenDue() {
+    boolean missing =
+        gpus.isEmpty()
+            || presentWhole().count() < count
+            || gpus.values().stream().anyMatch(gpu -> gpu.health() instanceof Health.Lost);
+    return missing && clockMs.getAsLong() - openedAtMs >= options.reopenMs();
+  }
+
+  /** There is no NVML at the moment: nothing can be read, so no GPU takes new pods. */
+  public void closed(String reason) {
+    nvml = null;
+    present.clear();
+    gpus.replaceAll((uuid, gpu) -> gone(gpu, reason));
+  }
+
+  private static GpuStatus gone(GpuStatus gpu, String reason) {
+    return new GpuStatus(gpu.info(), gpu.health().gone(reason), null);
+  }
+
+  /**
+   * Reads every GPU once.
+   *
+   * @throws NvmlException if NVML itself is gone
+   */
   public void sample() {
-    gpus.replaceAll(this::sampled);
+    Nvml session = session();
+    if (session.count() != count) {
+      find(session);
+    }
+    for (var entry : List.copyOf(present.entrySet())) {
+      GpuStatus known = gpus.get(entry.getKey());
+      if (known != null) {
+        gpus.put(entry.getKey(), sampled(session, known, entry.getValue()));
+      }
+    }
+    usage.sampled();
   }
 
-  private GpuStatus sampled(GpuStatus gpu) {
+  private Nvml session() {
+    if (nvml == null) {
+      throw new IllegalStateException("NVML is not open");
+    }
+    return nvml;
+  }
+
+  private GpuStatus sampled(Nvml session, GpuStatus gpu, int index) {
+    long nowMs = clockMs.getAsLong();
     try {
-      GpuReading reading = read(gpu.info());
-      Load load = Load.next(gpu.load(), reading, clockMs.getAsLong());
-      return changed(gpu, gpu.health().answered(), load);
+      GpuReading reading = read(session, gpu.info(), index);
+      Load load = Load.next(gpu.load(), reading, nowMs);
+      Health health = gpu.health().answered(nowMs, options.quietMs());
+      return new GpuStatus(
+          gpu.info(),
+          moreErrors(gpu, reading) ? health.fault(memoryFault(reading), nowMs) : health,
+          load,
+          uses(session, gpu.info(), index, reading));
     } catch (NvmlException e) {
-      Health health = e.unsupported() ? gpu.health() : gpu.health().gone(e.getMessage());
-      return changed(gpu, health, null);
+      return unread(gpu, e);
     }
   }
 
-  private GpuReading read(GpuInfo gpu) {
+  private static GpuReading read(Nvml session, GpuInfo gpu, int index) {
     return gpu.part()
-        .map(part -> nvml.readMig(gpu.index(), part.index()))
-        .orElseGet(() -> nvml.read(gpu.index()));
+        .map(part -> session.readMig(index, part.index()))
+        .orElseGet(() -> session.read(index));
   }
 
-  private static GpuStatus changed(GpuStatus gpu, Health health, @Nullable Load load) {
-    if (!health.equals(gpu.health())) {
-      LOG.warn(
-          "GPU {} ({}) is {}",
-          gpu.info().index(),
-          gpu.info().uuid(),
-          health.healthy() ? "healthy again" : "unhealthy: " + health.reason());
+  // Whose processes are on a MIG device is not asked: its GPU's list would name them all.
+  private List<ContainerUse> uses(Nvml session, GpuInfo gpu, int index, GpuReading reading) {
+    return gpu.part().isPresent() ? List.of() : usage.of(session.processes(index), reading);
+  }
+
+  private static GpuStatus unread(GpuStatus gpu, NvmlException e) {
+    if (e.driverGone()) {
+      throw e;
     }
-    return new GpuStatus(gpu.info(), health, load);
+    String why = String.valueOf(e.getMessage());
+    Health now = gpu.health();
+    Health health = e.lost() ? now.gone(why) : e.unsupported() ? now : now.silent(why);
+    return new GpuStatus(gpu.info(), health, null);
+  }
+
+  private boolean moreErrors(GpuStatus gpu, GpuReading reading) {
+    if (reading.eccUncorrected() == GpuReading.UNKNOWN) {
+      return false;
+    }
+    Long before = eccErrors.put(gpu.info().uuid(), reading.eccUncorrected());
+    return before != null
+        && reading.eccUncorrected() > before
+        && options.xids().unhealthy(GpuEvent.DOUBLE_BIT_ECC);
+  }
+
+  private static Fault memoryFault(GpuReading reading) {
+    return Fault.ofMemory(reading.eccUncorrected());
   }
 
   /**
@@ -124,7 +236,7 @@ public final class GpuWatch {
       return false;
     }
     try {
-      Optional<GpuEvent> event = nvml.awaitEvent(timeoutMs);
+      Optional<GpuEvent> event = session().awaitEvent(timeoutMs);
       complained = false;
       return event.isPresent() && apply(event.get());
     } catch (NvmlException e) {
@@ -138,16 +250,34 @@ public final class GpuWatch {
     }
   }
 
+  private boolean hits(GpuEvent event, String uuid, int index) {
+    return Optional.ofNullable(gpus.get(uuid))
+        .flatMap(gpu -> gpu.info().part())
+        .map(part -> event.hits(index, part.gpuInstance(), part.computeInstance()))
+        .orElseGet(() -> event.hits(index, GpuEvent.ANY, GpuEvent.ANY));
+  }
+
   private boolean apply(GpuEvent event) {
-    if (!xids.unhealthy(event.xid())) {
-      LOG.info("GPU {} reported XID {}, which is ignored", event.index(), event.xid());
+    if (!options.xids().unhealthy(event.code())) {
+      LOG.info("GPU {} reported XID {}, which is ignored", event.index(), event.code());
       return false;
     }
-    gpus.replaceAll(
-        gpu ->
-            event.index() < 0 || gpu.info().index() == event.index()
-                ? changed(gpu, gpu.health().xid(event.xid()), gpu.load())
-                : gpu);
-    return true;
+    long nowMs = clockMs.getAsLong();
+    Fault fault = Fault.ofXid(event.code());
+    List<String> hit = new ArrayList<>();
+    present.forEach(
+        (uuid, index) -> {
+          if (hits(event, uuid, index)) {
+            hit.add(uuid);
+          }
+        });
+    hit.forEach(
+        uuid ->
+            gpus.computeIfPresent(
+                uuid,
+                (u, gpu) ->
+                    new GpuStatus(
+                        gpu.info(), gpu.health().fault(fault, nowMs), gpu.load(), gpu.uses())));
+    return !hit.isEmpty();
   }
 }

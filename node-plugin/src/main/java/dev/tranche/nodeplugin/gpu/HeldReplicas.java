@@ -6,15 +6,23 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * Remembers of every held replica how many its GPU had when it was given: the id does not say, and
  * the config may have changed since. Confined to one thread.
  */
 public final class HeldReplicas {
+  /**
+   * For so long a replica must be missing from the Lists before it counts as free: a kubelet that
+   * has just started lists its pods only bit by bit.
+   */
+  static final long FREE_AFTER_MS = 5_000;
+
   private record Key(String resource, String id) {}
 
   private Map<Key, HeldReplica> byKey = Map.of();
+  private Map<Key, Long> missingSinceMs = Map.of();
 
   /** What an earlier run has kept. */
   public void restore(Collection<HeldReplica> kept) {
@@ -24,12 +32,13 @@ public final class HeldReplicas {
   }
 
   /**
-   * Takes a List as the truth; one seen for the first time is of the sharing in use.
+   * Takes note of a List; a replica seen for the first time is of the sharing in use.
    *
    * @param sharing by uuid
+   * @param nowMs of a clock that only rises
    * @return whether anything is new
    */
-  public boolean update(List<Holding> holdings, Map<String, GpuSharing> sharing) {
+  public boolean update(List<Holding> holdings, Map<String, GpuSharing> sharing, long nowMs) {
     Map<Key, HeldReplica> now = new HashMap<>();
     for (Holding holding : holdings) {
       for (String id : holding.getDeviceIdsList()) {
@@ -38,9 +47,23 @@ public final class HeldReplicas {
         now.put(key, known != null ? known : seen(key, sharing));
       }
     }
+    keepMissing(now, nowMs);
     boolean news = !now.equals(byKey);
     byKey = news ? now : byKey;
     return news;
+  }
+
+  private void keepMissing(Map<Key, HeldReplica> now, long nowMs) {
+    Map<Key, Long> missing = new HashMap<>();
+    byKey.forEach(
+        (key, held) -> {
+          long sinceMs = missingSinceMs.getOrDefault(key, nowMs);
+          if (!now.containsKey(key) && nowMs - sinceMs < FREE_AFTER_MS) {
+            missing.put(key, sinceMs);
+          }
+        });
+    missing.keySet().forEach(key -> now.put(key, Objects.requireNonNull(byKey.get(key))));
+    missingSinceMs = missing;
   }
 
   // A whole GPU's id says so itself. Of how many a shared one is can only be told from the sharing

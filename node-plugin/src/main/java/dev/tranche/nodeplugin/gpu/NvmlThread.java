@@ -1,6 +1,5 @@
 package dev.tranche.nodeplugin.gpu;
 
-import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.time.Duration;
@@ -19,10 +18,13 @@ public final class NvmlThread implements AutoCloseable {
   private static final int STOP_WAIT_MS = 2_000;
 
   private final Supplier<Nvml> open;
-  private final XidPolicy xids;
+  private final GpuWatch gpus;
   private final int intervalMs;
   private final Listener listener;
   private final Thread thread;
+  // Of this thread.
+  private String driver = "";
+  private String complaint = "";
 
   /** Called on this thread. */
   public interface Listener {
@@ -37,9 +39,9 @@ public final class NvmlThread implements AutoCloseable {
     void sampled(List<GpuStatus> gpus);
   }
 
-  public NvmlThread(Supplier<Nvml> open, XidPolicy xids, int intervalMs, Listener listener) {
+  public NvmlThread(Supplier<Nvml> open, GpuWatch gpus, int intervalMs, Listener listener) {
     this.open = open;
-    this.xids = xids;
+    this.gpus = gpus;
     this.intervalMs = intervalMs;
     this.listener = listener;
     this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::run);
@@ -53,17 +55,39 @@ public final class NvmlThread implements AutoCloseable {
     boolean again = true;
     while (again) {
       try (Nvml nvml = open.get()) {
-        listener.started(nvml.driverVersion());
-        GpuWatch gpus = new GpuWatch(nvml, xids, System::currentTimeMillis);
+        gpus.open(nvml);
+        tell(nvml.driverVersion());
         listener.linked(gpus.closeness());
-        watch(gpus);
-        again = false;
+        again = watch();
       } catch (NvmlException e) {
-        again = listener.unavailable(e) && pause();
+        again = gone(e) && pause();
       } catch (InterruptedException stopped) {
         again = false;
       }
     }
+  }
+
+  /** NVML is started again and again while a GPU is missing; only another driver is news. */
+  private void tell(String version) {
+    if (!version.equals(driver)) {
+      driver = version;
+      listener.started(version);
+    }
+  }
+
+  /** A driver that is there no more is waited for; only one that never was may end us. */
+  private boolean gone(NvmlException e) {
+    if (driver.isEmpty()) {
+      return listener.unavailable(e);
+    }
+    String why = "NVML is gone: " + e.getMessage();
+    if (!why.equals(complaint)) {
+      complaint = why;
+      LOG.warn("{}", why);
+    }
+    gpus.closed(why);
+    listener.sampled(gpus.gpus());
+    return true;
   }
 
   private static boolean pause() {
@@ -75,17 +99,27 @@ public final class NvmlThread implements AutoCloseable {
     }
   }
 
-  private void watch(GpuWatch gpus) throws InterruptedException {
+  /**
+   * Until stopped, or until NVML is to be started anew.
+   *
+   * @return false: stopped
+   */
+  private boolean watch() throws InterruptedException {
+    complaint = "";
     long nextNs = System.nanoTime();
     while (!Thread.currentThread().isInterrupted()) {
       gpus.sample();
       listener.sampled(gpus.gpus());
+      if (gpus.reopenDue()) {
+        return true;
+      }
       nextNs = Math.max(nextNs + intervalMs * 1_000_000L, System.nanoTime());
-      awaitErrorsUntil(gpus, nextNs);
+      awaitErrorsUntil(nextNs);
     }
+    return false;
   }
 
-  private void awaitErrorsUntil(GpuWatch gpus, long untilNs) throws InterruptedException {
+  private void awaitErrorsUntil(long untilNs) throws InterruptedException {
     long leftMs = (untilNs - System.nanoTime()) / 1_000_000;
     while (leftMs > 0 && !Thread.currentThread().isInterrupted()) {
       if (gpus.awaitError((int) leftMs)) {

@@ -4,6 +4,8 @@ import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** What a config makes of the GPUs of a node. */
@@ -18,6 +20,25 @@ public sealed interface SharingPlan {
     public Fits {
       byUuid = Map.copyOf(byUuid);
       warnings = List.copyOf(warnings);
+    }
+
+    /** For people: {@code nvidia.com/gpu: 2 GPUs, 20 replicas; …}, or that there is nothing. */
+    public String summary() {
+      Map<String, List<GpuSharing>> byResource =
+          byUuid.values().stream()
+              .collect(
+                  Collectors.groupingBy(GpuSharing::resource, TreeMap::new, Collectors.toList()));
+      return byResource.isEmpty()
+          ? "no GPU to advertise"
+          : byResource.entrySet().stream()
+              .map(e -> e.getKey() + ": " + counts(e.getValue()))
+              .collect(Collectors.joining("; "));
+    }
+
+    private static String counts(List<GpuSharing> gpus) {
+      int replicas = gpus.stream().mapToInt(GpuSharing::replicas).sum();
+      return "%d GPU%s, %d replica%s"
+          .formatted(gpus.size(), gpus.size() == 1 ? "" : "s", replicas, replicas == 1 ? "" : "s");
     }
   }
 

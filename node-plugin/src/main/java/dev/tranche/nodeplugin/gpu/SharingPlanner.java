@@ -75,11 +75,22 @@ final class SharingPlanner {
           "%s: sharing using MPS is not supported for MIG devices, and %s (%s) is one; use timeSlicing"
               .formatted(entry.at(), gpu.number(), gpu.uuid()));
     }
+    checkClients(entry, gpu);
     SharedResource other = claims.putIfAbsent(gpu.uuid(), entry);
     if (other != null) {
       errors.add(
           "GPU %s (%s) is in %s and in %s; give each of them its own devices"
               .formatted(gpu.number(), gpu.uuid(), other.at(), entry.at()));
+    }
+  }
+
+  private void checkClients(SharedResource entry, GpuInfo gpu) {
+    int most = MpsClientLimit.of(gpu);
+    if (entry.strategy() == SharingStrategy.MPS && entry.replicas() > most) {
+      errors.add(
+          "%s.replicas is %d, but GPU %d (%s, %s) takes %d MPS clients (48 since Volta, 16 before); lower replicas to %d"
+              .formatted(
+                  entry.at(), entry.replicas(), gpu.index(), gpu.model(), gpu.uuid(), most, most));
     }
   }
 

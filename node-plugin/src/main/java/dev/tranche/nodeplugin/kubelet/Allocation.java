@@ -6,6 +6,7 @@ import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.mps.MpsClient;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.Collection;
 import java.util.List;
@@ -114,6 +115,8 @@ public final class Allocation {
   private ContainerAllocateResponse response(Collection<String> ids) {
     List<GpuInfo> gpus =
         ids.stream().flatMap(id -> replicas.gpuOf(id).stream()).map(GpuStatus::info).toList();
-    return answer.of(gpus).build();
+    var response = answer.of(gpus);
+    new MpsClient(replicas).addTo(response, ids);
+    return response.build();
   }
 }

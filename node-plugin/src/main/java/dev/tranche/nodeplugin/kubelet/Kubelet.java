@@ -31,6 +31,7 @@ public final class Kubelet {
   private final ReadBack readBack;
   // One for each resource, since the kubelet wants a plugin and a socket for each.
   private final Map<String, KubeletLink> links = new LinkedHashMap<>();
+  private Future<Void> leaving = Future.succeededFuture();
   private @Nullable NodeReplicas published;
 
   /** Called on the event loop. */
@@ -82,7 +83,7 @@ public final class Kubelet {
     // it.
     Set<String> resources = replicas.resources().collect(Collectors.toSet());
     List<String> gone = links.keySet().stream().filter(r -> !resources.contains(r)).toList();
-    gone.forEach(resource -> Objects.requireNonNull(links.remove(resource)).stop());
+    gone.forEach(resource -> leave(Objects.requireNonNull(links.remove(resource))));
     replicas.byResource().forEach(this::publish);
   }
 
@@ -93,8 +94,14 @@ public final class Kubelet {
     } else {
       KubeletLink link = link(replicas);
       links.put(replicas.resource(), link);
-      link.start();
+      // Its name may be that of one just left, whose socket is still being taken away.
+      leaving.onComplete(done -> link.start());
     }
+  }
+
+  private void leave(KubeletLink link) {
+    Future<Void> before = leaving;
+    leaving = link.stop().eventually(() -> before).otherwiseEmpty();
   }
 
   private KubeletLink link(Replicas replicas) {
@@ -132,6 +139,7 @@ public final class Kubelet {
 
   public Future<Void> stop() {
     readBack.stop();
-    return Future.all(links.values().stream().map(KubeletLink::stop).toList()).mapEmpty();
+    links.values().forEach(this::leave);
+    return leaving;
   }
 }

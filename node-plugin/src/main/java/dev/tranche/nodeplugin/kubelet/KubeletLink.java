@@ -76,6 +76,9 @@ final class KubeletLink {
   }
 
   void start() {
+    if (stopped) {
+      return;
+    }
     checks = vertx.setPeriodic(CHECK_MS, id -> check());
     check();
   }

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.metrics;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.GpuReading;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Tag;
@@ -10,6 +11,7 @@ import io.micrometer.core.instrument.Tags;
 import io.micrometer.core.instrument.Timer;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.prometheus.metrics.model.registry.MultiCollector;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -18,6 +20,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import java.util.function.ToLongFunction;
 
 /** All metrics of the node plugin, each with its unit and help. Confined to the event loop. */
 public final class NodeMetrics {
@@ -44,6 +47,11 @@ public final class NodeMetrics {
   public void gpus(List<GpuStatus> now) {
     now.forEach(gpu -> gpus.put(gpu.info().uuid(), gpu));
     now.stream().filter(gpu -> shown.add(gpu.info().uuid())).forEach(gpu -> show(gpu.info()));
+  }
+
+  /** Series of its own making. */
+  public void collect(MultiCollector collector) {
+    registry.getPrometheusRegistry().register(collector);
   }
 
   private void show(GpuInfo gpu) {
@@ -86,12 +94,45 @@ public final class NodeMetrics {
         tags,
         gpu,
         s -> read(s, l -> l.now().processes()));
+    showSensors(tags, gpu);
     gpuGauge(
         "tranche.gpu.healthy",
         "1 if the GPU may take new pods, else 0.",
         tags,
         gpu,
         s -> s.health().healthy() ? 1 : 0);
+  }
+
+  private void showSensors(Tags tags, GpuInfo gpu) {
+    gpuGauge(
+        "tranche.gpu.temperature.celsius",
+        "Temperature of the GPU.",
+        tags,
+        gpu,
+        s -> sensor(s, GpuReading::temperatureCelsius));
+    gpuGauge(
+        "tranche.gpu.power.watts",
+        "Power that the GPU draws.",
+        tags,
+        gpu,
+        s -> sensor(s, GpuReading::powerMilliwatts) / 1000);
+    gpuGauge(
+        "tranche.gpu.throttle.reasons",
+        "Why the clocks are below what was asked for, NVML's bits; 0: they are not.",
+        tags,
+        gpu,
+        s -> sensor(s, GpuReading::throttling));
+    gpuGauge(
+        "tranche.gpu.ecc.uncorrected.errors",
+        "Uncorrectable memory errors since the driver was loaded.",
+        tags,
+        gpu,
+        s -> sensor(s, GpuReading::eccUncorrected));
+  }
+
+  private static double sensor(GpuStatus gpu, ToLongFunction<GpuReading> value) {
+    double read = read(gpu, l -> value.applyAsLong(l.now()));
+    return read == GpuReading.UNKNOWN ? Double.NaN : read;
   }
 
   // No reading is NaN, never 0.

@@ -1,4 +1,28 @@
 package dev.tranche.nodeplugin.nvml;
 
-/** A critical error that the driver reported: NVIDIA's XID number, on this GPU. */
-public record GpuEvent(int index, long xid) {}
+/**
+ * An error that the driver reported.
+ *
+ * @param index the GPU's; {@link #ANY} when NVML does not say whose it is, which concerns all
+ * @param code NVIDIA's XID number, or {@link #DOUBLE_BIT_ECC}'s for an event of that type
+ * @param gpuInstance of a MIG device; {@link #ANY} for the whole GPU
+ * @param computeInstance likewise
+ */
+public record GpuEvent(int index, long code, int gpuInstance, int computeInstance) {
+  public static final int ANY = -1;
+
+  /** The XID that comes with an uncorrectable memory error. */
+  public static final long DOUBLE_BIT_ECC = 48;
+
+  /** Of the whole GPU. */
+  public GpuEvent(int index, long code) {
+    this(index, code, ANY, ANY);
+  }
+
+  /** Whether it hits this part of its GPU. */
+  public boolean hits(int gpu, int instance, int compute) {
+    boolean whole = gpuInstance == ANY || computeInstance == ANY || instance == ANY;
+    return (index == ANY || index == gpu)
+        && (whole || (instance == gpuInstance && compute == computeInstance));
+  }
+}

@@ -11,6 +11,7 @@ import java.util.Optional;
  * @param minor of /dev/nvidiaN
  * @param memoryReservedBytes kept by the driver; 0 where an old driver does not say
  * @param numaNode -1: unknown
+ * @param computeMajor of the CUDA compute capability: 7 is Volta and Turing; 0: unknown
  */
 public record GpuInfo(
     int index,
@@ -21,8 +22,9 @@ public record GpuInfo(
     long memoryTotalBytes,
     long memoryReservedBytes,
     int numaNode,
+    int computeMajor,
     Mig mig) {
-  /** A GPU in one piece. */
+  /** A GPU in one piece, of an unknown architecture. */
   public GpuInfo(
       int index,
       String uuid,
@@ -32,6 +34,20 @@ public record GpuInfo(
       long memoryTotalBytes,
       long memoryReservedBytes,
       int numaNode) {
+    this(index, uuid, model, minor, pciBusId, memoryTotalBytes, memoryReservedBytes, numaNode, 0);
+  }
+
+  /** A GPU in one piece. */
+  public GpuInfo(
+      int index,
+      String uuid,
+      String model,
+      int minor,
+      String pciBusId,
+      long memoryTotalBytes,
+      long memoryReservedBytes,
+      int numaNode,
+      int computeMajor) {
     this(
         index,
         uuid,
@@ -41,13 +57,23 @@ public record GpuInfo(
         memoryTotalBytes,
         memoryReservedBytes,
         numaNode,
+        computeMajor,
         Mig.OFF);
   }
 
   /** A MIG device of this GPU. */
   GpuInfo part(String uuid, String model, long totalBytes, long reservedBytes, Mig.Part part) {
     return new GpuInfo(
-        index, uuid, model, minor, pciBusId, totalBytes, reservedBytes, numaNode, part);
+        index,
+        uuid,
+        model,
+        minor,
+        pciBusId,
+        totalBytes,
+        reservedBytes,
+        numaNode,
+        computeMajor,
+        part);
   }
 
   /** What makes this a MIG device; empty for a GPU. */

@@ -5,5 +5,24 @@ package dev.tranche.nodeplugin.nvml;
  *
  * @param memoryUsedBytes the driver's reserve not included
  * @param smPercent 0 to 100: how much of NVML's last period a kernel was running
+ * @param processes compute processes
+ * @param temperatureCelsius {@link #UNKNOWN} where the GPU has no such sensor
+ * @param powerMilliwatts likewise
+ * @param throttling why the clocks are below what was asked, NVML's bits; {@link #UNKNOWN} likewise
+ * @param eccUncorrected memory errors since the driver was loaded; {@link #UNKNOWN} without ECC
  */
-public record GpuReading(long memoryUsedBytes, int smPercent, int processes) {}
+public record GpuReading(
+    long memoryUsedBytes,
+    int smPercent,
+    int processes,
+    int temperatureCelsius,
+    long powerMilliwatts,
+    long throttling,
+    long eccUncorrected) {
+  public static final int UNKNOWN = -1;
+
+  /** Of a GPU without sensors. */
+  public GpuReading(long memoryUsedBytes, int smPercent, int processes) {
+    this(memoryUsedBytes, smPercent, processes, UNKNOWN, UNKNOWN, UNKNOWN, UNKNOWN);
+  }
+}

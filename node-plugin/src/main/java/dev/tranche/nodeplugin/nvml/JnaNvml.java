@@ -12,7 +12,7 @@ import java.util.Optional;
 import java.util.OptionalLong;
 
 /** NVML by JNA. One block of native memory is reused by all calls. */
-public final class JnaNvml implements Nvml {
+public final class JnaNvml implements AdminNvml {
   private static final int SCRATCH_BYTES = 256;
   private static final int TEXT_BYTES = 96;
 
@@ -25,10 +25,14 @@ public final class JnaNvml implements Nvml {
   private static final int MEMORY_V2_TOTAL_OFFSET = 8;
   private static final int MEMORY_V2_RESERVED_OFFSET = 16;
   private static final int MEMORY_V2_USED_OFFSET = 32;
-  // nvmlEventData_t: device, eventType, eventData
+  // nvmlEventData_t: device, eventType, eventData, gpuInstanceId, computeInstanceId
   private static final int EVENT_TYPE_OFFSET = 8;
   private static final int EVENT_DATA_OFFSET = 16;
+  private static final int EVENT_GPU_INSTANCE_OFFSET = 24;
+  private static final int EVENT_COMPUTE_INSTANCE_OFFSET = 28;
+  private static final long EVENT_DOUBLE_BIT_ECC = 2;
   private static final long EVENT_XID = 8;
+  private static final long EVENTS = EVENT_XID | EVENT_DOUBLE_BIT_ECC;
 
   private final Memory scratch = new Memory(SCRATCH_BYTES);
   private final NumaNodes numaNodes;
@@ -36,6 +40,8 @@ public final class JnaNvml implements Nvml {
   private final long eventSet;
   private final NvmlMig mig;
   private final NvmlLinks links;
+  private final NativeLibrary library;
+  private final NvmlTelemetry telemetry;
 
   private JnaNvml(NumaNodes numaNodes, boolean newer, long eventSet, NativeLibrary library) {
     this.numaNodes = numaNodes;
@@ -43,24 +49,54 @@ public final class JnaNvml implements Nvml {
     this.eventSet = eventSet;
     this.mig = new NvmlMig(library);
     this.links = new NvmlLinks(library);
+    this.library = library;
+    this.telemetry = new NvmlTelemetry(newer);
   }
 
   /**
-   * Loads and starts NVML.
+   * Loads and starts NVML. One at a time: the functions are bound to classes. What does not start
+   * is unbound and unloaded again, so that retries keep nothing and another driver's library can
+   * take its place.
    *
    * @param driverRoot where the driver's root is mounted in this container
    */
   public static JnaNvml open(Path driverRoot) {
     NativeLibrary library = NvmlLibrary.load(driverRoot);
     try {
+      boolean newer = bind(library);
+      checkStart(NvmlFunctions.nvmlInit_v2());
+      return started(library, newer);
+    } catch (NvmlException e) {
+      unbind(library);
+      throw e;
+    }
+  }
+
+  private static JnaNvml started(NativeLibrary library, boolean newer) {
+    try {
+      return new JnaNvml(new NumaNodes(Path.of("/sys")), newer, createEventSet(), library);
+    } catch (NvmlException e) {
+      NvmlFunctions.nvmlShutdown();
+      throw e;
+    }
+  }
+
+  private static boolean bind(NativeLibrary library) {
+    try {
       Native.register(NvmlFunctions.class, library);
     } catch (UnsatisfiedLinkError e) {
       throw new NvmlException(
           NvmlCode.LIBRARY_NOT_FOUND, library.getFile() + " is too old for us: " + e.getMessage());
     }
-    boolean newer = bindNewer(library);
-    checkStart(NvmlFunctions.nvmlInit_v2());
-    return new JnaNvml(new NumaNodes(Path.of("/sys")), newer, createEventSet(), library);
+    return bindNewer(library);
+  }
+
+  private static void unbind(NativeLibrary library) {
+    Native.unregister(NvmlFunctions.class);
+    Native.unregister(NvmlNewerFunctions.class);
+    Native.unregister(NvmlMigFunctions.class);
+    Native.unregister(NvmlLinkFunctions.class);
+    library.close();
   }
 
   private static boolean bindNewer(NativeLibrary library) {
@@ -130,6 +166,7 @@ public final class JnaNvml implements Nvml {
         total(),
         reserved(),
         numaNodes.of(pci),
+        computeMajor(device),
         mig.enabled(device) ? Mig.CUT : Mig.OFF);
   }
 
@@ -207,6 +244,31 @@ public final class JnaNvml implements Nvml {
     return links.between(handle(index), otherDevice, otherAddress);
   }
 
+  /**
+   * 0 where the driver does not say: whoever asks then takes the oldest. Overwrites the scratch.
+   */
+  private int computeMajor(long device) {
+    int result =
+        NvmlFunctions.nvmlDeviceGetCudaComputeCapability(
+            device, scratch, scratch.share(Integer.BYTES));
+    return result == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
+  }
+
+  @Override
+  public int computeMode(int index) {
+    check(
+        NvmlFunctions.nvmlDeviceGetComputeMode(handle(index), scratch),
+        "GPU " + index + " tells no compute mode");
+    return scratch.getInt(0);
+  }
+
+  @Override
+  public void computeMode(int index, int mode) {
+    check(
+        NvmlFunctions.nvmlDeviceSetComputeMode(handle(index), mode),
+        "GPU " + index + " does not take compute mode " + mode);
+  }
+
   @Override
   public GpuReading read(int index) {
     long device = handle(index);
@@ -216,7 +278,19 @@ public final class JnaNvml implements Nvml {
         NvmlFunctions.nvmlDeviceGetUtilizationRates(device, scratch),
         "GPU " + index + " tells no utilization");
     int sm = scratch.getInt(0);
-    return new GpuReading(used, Math.clamp(sm, 0, 100), processes(index, device));
+    return new GpuReading(
+        used,
+        Math.clamp(sm, 0, 100),
+        processes(index, device),
+        telemetry.temperatureCelsius(device),
+        telemetry.powerMilliwatts(device),
+        telemetry.throttling(device),
+        telemetry.eccUncorrected(device));
+  }
+
+  @Override
+  public List<GpuProcess> processes(int index) {
+    return telemetry.processes(handle(index));
   }
 
   // Asked anew each time: NVML hands out another handle for a GPU that came back.
@@ -276,12 +350,12 @@ public final class JnaNvml implements Nvml {
   public boolean watch(int index) {
     long device = handle(index);
     int result = NvmlFunctions.nvmlDeviceGetSupportedEventTypes(device, scratch);
-    if (result == NvmlCode.NOT_SUPPORTED || (scratch.getLong(0) & EVENT_XID) == 0) {
+    if (result == NvmlCode.NOT_SUPPORTED || (scratch.getLong(0) & EVENTS) == 0) {
       return false;
     }
     check(result, "GPU " + index + " does not say which events it has");
     check(
-        NvmlFunctions.nvmlDeviceRegisterEvents(device, EVENT_XID, eventSet),
+        NvmlFunctions.nvmlDeviceRegisterEvents(device, scratch.getLong(0) & EVENTS, eventSet),
         "GPU " + index + " cannot be watched for errors");
     return true;
   }
@@ -293,15 +367,19 @@ public final class JnaNvml implements Nvml {
       return Optional.empty();
     }
     check(result, "waiting for GPU errors failed");
-    if (scratch.getLong(EVENT_TYPE_OFFSET) != EVENT_XID) {
+    long type = scratch.getLong(EVENT_TYPE_OFFSET);
+    if ((type & EVENTS) == 0) {
       return Optional.empty();
     }
     long device = scratch.getLong(0);
-    long xid = scratch.getLong(EVENT_DATA_OFFSET);
-    return Optional.of(new GpuEvent(indexOf(device), xid));
+    long code = type == EVENT_XID ? scratch.getLong(EVENT_DATA_OFFSET) : GpuEvent.DOUBLE_BIT_ECC;
+    // All bits set for the whole GPU, which is our "any".
+    int gpuInstance = scratch.getInt(EVENT_GPU_INSTANCE_OFFSET);
+    int computeInstance = scratch.getInt(EVENT_COMPUTE_INSTANCE_OFFSET);
+    return Optional.of(new GpuEvent(indexOf(device), code, gpuInstance, computeInstance));
   }
 
-  /** -1 for a GPU that is no longer there: the error then concerns all. */
+  /** {@link GpuEvent#ANY} for a GPU that is no longer there: the error then concerns all. */
   private int indexOf(long device) {
     int count = count();
     for (int index = 0; index < count; index++) {
@@ -310,7 +388,7 @@ public final class JnaNvml implements Nvml {
         return index;
       }
     }
-    return -1;
+    return GpuEvent.ANY;
   }
 
   private String text(int offset, int length) {
@@ -329,5 +407,7 @@ public final class JnaNvml implements Nvml {
     scratch.close();
     mig.close();
     links.close();
+    telemetry.close();
+    unbind(library);
   }
 }

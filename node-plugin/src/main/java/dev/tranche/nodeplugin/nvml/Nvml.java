@@ -14,7 +14,7 @@ public interface Nvml extends AutoCloseable {
 
   GpuInfo info(int index);
 
-  /** Memory, utilization and processes now; also the probe whether a GPU answers at all. */
+  /** Memory, utilization and sensors now; also the probe whether a GPU answers at all. */
   GpuReading read(int index);
 
   /** The MIG devices of a GPU, in NVML's order; none of a GPU that is not cut. */
@@ -32,8 +32,11 @@ public interface Nvml extends AutoCloseable {
     return GpuLink.UNKNOWN;
   }
 
+  /** Who is on a GPU now, and how busy each has been since the last call. */
+  List<GpuProcess> processes(int index);
+
   /**
-   * Asks for the critical errors (XIDs) of a GPU.
+   * Asks for the errors of a GPU: XIDs, and uncorrectable errors of its memory.
    *
    * @return false if this GPU reports none
    */

@@ -8,6 +8,8 @@ final class NvmlCode {
   static final int INSUFFICIENT_SIZE = 7;
   static final int TIMEOUT = 10;
   static final int LIBRARY_NOT_FOUND = 12;
+  static final int UNINITIALIZED = 1;
+  static final int DRIVER_NOT_LOADED = 9;
   static final int GPU_IS_LOST = 15;
   static final int RESET_REQUIRED = 16;
   static final int LIB_RM_VERSION_MISMATCH = 18;

@@ -23,6 +23,13 @@ public final class NvmlException extends RuntimeException {
     return code == NvmlCode.GPU_IS_LOST || code == NvmlCode.RESET_REQUIRED;
   }
 
+  /** NVML itself is gone, as while a driver is reloaded: it must be started anew. */
+  public boolean driverGone() {
+    return code == NvmlCode.UNINITIALIZED
+        || code == NvmlCode.DRIVER_NOT_LOADED
+        || code == NvmlCode.LIB_RM_VERSION_MISMATCH;
+  }
+
   /** This GPU or driver does not have that at all. */
   public boolean unsupported() {
     return code == NvmlCode.NOT_SUPPORTED;

@@ -27,11 +27,28 @@ final class NvmlFunctions {
 
   static native int nvmlDeviceGetMinorNumber(long device, Pointer minor);
 
+  static native int nvmlDeviceGetCudaComputeCapability(long device, Pointer major, Pointer minor);
+
+  static native int nvmlDeviceGetComputeMode(long device, Pointer mode);
+
+  static native int nvmlDeviceSetComputeMode(long device, int mode);
+
   static native int nvmlDeviceGetPciInfo_v3(long device, Pointer pci);
 
   static native int nvmlDeviceGetMemoryInfo(long device, Pointer memory);
 
   static native int nvmlDeviceGetUtilizationRates(long device, Pointer utilization);
+
+  static native int nvmlDeviceGetTemperature(long device, int sensor, Pointer celsius);
+
+  static native int nvmlDeviceGetPowerUsage(long device, Pointer milliwatts);
+
+  static native int nvmlDeviceGetCurrentClocksThrottleReasons(long device, Pointer reasons);
+
+  static native int nvmlDeviceGetTotalEccErrors(long device, int type, int counter, Pointer count);
+
+  static native int nvmlDeviceGetProcessUtilization(
+      long device, Pointer samples, Pointer count, long sinceUs);
 
   static native int nvmlEventSetCreate(Pointer set);
 

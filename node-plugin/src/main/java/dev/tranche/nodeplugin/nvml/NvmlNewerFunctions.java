@@ -10,4 +10,7 @@ final class NvmlNewerFunctions {
 
   static native int nvmlDeviceGetComputeRunningProcesses_v3(
       long device, Pointer count, Pointer infos);
+
+  static native int nvmlDeviceGetGraphicsRunningProcesses_v3(
+      long device, Pointer count, Pointer infos);
 }

@@ -37,8 +37,8 @@ class CdiSpecsTest {
   private static final List<GpuInfo> GPUS =
       List.of(
           new GpuInfo(0, "GPU-0", "A100", 3, "", 0, 0, -1),
-          new GpuInfo(1, "GPU-1", "A100", 4, "", 0, 0, -1, Mig.CUT),
-          new GpuInfo(1, "MIG-1", "A100", 4, "", 0, 0, -1, PART));
+          new GpuInfo(1, "GPU-1", "A100", 4, "", 0, 0, -1, 0, Mig.CUT),
+          new GpuInfo(1, "MIG-1", "A100", 4, "", 0, 0, -1, 0, PART));
 
   private static List<JsonObject> specs(DriverFiles files, String... flags) {
     List<String> given = new ArrayList<>(List.of("--device-list-strategy=cdi-cri"));

@@ -14,13 +14,13 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 class MigPlanTest {
   private static GpuInfo gpu(int index, Mig mig) {
-    return new GpuInfo(index, "GPU-" + index, "A100", index, "", 0, 0, -1, mig);
+    return new GpuInfo(index, "GPU-" + index, "A100", index, "", 0, 0, -1, 0, mig);
   }
 
   private static GpuInfo part(int gpu, int index, String profile) {
     Mig.Part part = new Mig.Part(index, "GPU-" + gpu, profile, 7 + index, 0, List.of());
     String uuid = "MIG-" + gpu + "-" + index;
-    return new GpuInfo(gpu, uuid, "A100 MIG " + profile, gpu, "", 0, 0, -1, part);
+    return new GpuInfo(gpu, uuid, "A100 MIG " + profile, gpu, "", 0, 0, -1, 0, part);
   }
 
   private static List<String> numbers(MigPlan plan) {
@@ -97,7 +97,7 @@ class MigPlanTest {
   void part_hasItsGpusNodeAndItsOwn() {
     Mig.Part part =
         new Mig.Part(0, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
-    GpuInfo info = new GpuInfo(1, "MIG-0", "A100", 4, "", 0, 0, -1, part);
+    GpuInfo info = new GpuInfo(1, "MIG-0", "A100", 4, "", 0, 0, -1, 0, part);
     assertThat(info.nodes()).containsExactly("/dev/nvidia4", "/dev/nvidia-caps/nvidia-cap66");
   }
 }

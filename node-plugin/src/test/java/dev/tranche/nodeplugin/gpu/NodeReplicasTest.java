@@ -24,6 +24,7 @@ class NodeReplicasTest {
           Settings.read(List.of(), Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
 
   private final HeldReplicas held = new HeldReplicas();
+  private long nowMs;
 
   private static GpuSharing sharing(String resource, int replicas) {
     return replicas == 1
@@ -50,7 +51,9 @@ class NodeReplicasTest {
   }
 
   private boolean hold(GpuSharing under, Holding... holdings) {
-    return held.update(List.of(holdings), byUuid(under));
+    held.update(List.of(holdings), byUuid(under), nowMs);
+    nowMs += HeldReplicas.FREE_AFTER_MS;
+    return held.update(List.of(holdings), byUuid(under), nowMs);
   }
 
   private static Holding holding(String resource, String... ids) {
@@ -160,6 +163,21 @@ class NodeReplicasTest {
     assertThat(ids(replicas, Stage.WITHHELD)).hasSize(1);
     hold(sharing(SHARED, 2), holding(SHARED));
     assertThat(make(sharing(SHARED, 2)).resources()).containsExactly(SHARED);
+  }
+
+  @Test
+  void heldReplica_isFreeOnlyWhenItHasBeenMissingForAWhile() {
+    hold(sharing(GPU, 10), "GPU-0::9");
+    Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
+    assertThat(held.update(List.of(), four, nowMs)).isFalse();
+    nowMs += HeldReplicas.FREE_AFTER_MS - 1;
+    assertThat(held.update(List.of(), four, nowMs)).isFalse();
+    assertThat(held.update(List.of(holding(GPU, "GPU-0::9")), four, nowMs)).isFalse();
+    assertThat(held.update(List.of(), four, nowMs)).isFalse();
+    assertThat(ids(make(sharing(GPU, 4)), Stage.RETIRED)).containsExactly("GPU-0::9");
+    nowMs += HeldReplicas.FREE_AFTER_MS;
+    assertThat(held.update(List.of(), four, nowMs)).isTrue();
+    assertThat(ids(make(sharing(GPU, 4)), Stage.RETIRED)).isEmpty();
   }
 
   @Test

@@ -69,6 +69,13 @@ class SharingPlanTest {
     GpuSharing ten = shared("nvidia.com/gpu.shared", 10);
     assertThat(byUuid(plan)).isEqualTo(Map.of("GPU-0", ten, "GPU-1", WHOLE, "GPU-2", ten));
     assertThat(warnings(plan)).isEmpty();
+    assertThat(plan)
+        .isInstanceOfSatisfying(
+            SharingPlan.Fits.class,
+            fits ->
+                assertThat(fits.summary())
+                    .isEqualTo(
+                        "nvidia.com/gpu: 1 GPU, 1 replica; nvidia.com/gpu.shared: 2 GPUs, 20 replicas"));
   }
 
   @Test

@@ -32,14 +32,4 @@ class XidPolicyTest {
     assertThatThrownBy(() -> XidPolicy.parse("some", ""))
         .hasMessageContaining("DP_DISABLE_HEALTHCHECKS");
   }
-
-  @Test
-  void lostGpu_recoversByAnAnswer_faultyOneDoesNot() {
-    Health lost = Health.good().gone("it is gone");
-    assertThat(lost.healthy()).isFalse();
-    assertThat(lost.answered().healthy()).isTrue();
-    Health faulty = lost.xid(79);
-    assertThat(faulty.answered().healthy()).isFalse();
-    assertThat(faulty.gone("gone").reason()).contains("XID 79");
-  }
 }

@@ -194,4 +194,15 @@ class AdmissionsTest {
         assignments.receive(Assignment.newBuilder().setPodUid("u").setPod("p").build(), 0);
     assertThat(receipt).isInstanceOf(Assignments.Receipt.Refused.class);
   }
+
+  @Test
+  void sizeThatIsOutstanding_mayBeAssigned_evenWithoutAPreferenceBefore() {
+    assertThat(admissions.mayBeAssigned(3, nowMs)).isFalse();
+    assign("a", container("main", "G1", 3));
+    assertThat(admissions.mayBeAssigned(3, nowMs)).isTrue();
+    assertThat(admissions.mayBeAssigned(2, nowMs)).isFalse();
+    assertThat(new Admissions(assignments, "nvidia.com/other").mayBeAssigned(3, nowMs)).isFalse();
+    assignments.refused("uid-a");
+    assertThat(admissions.mayBeAssigned(3, nowMs)).isFalse();
+  }
 }

@@ -42,6 +42,7 @@ class AllocateAnswerTest {
           0,
           0,
           -1,
+          0,
           new Mig.Part(
               3,
               "GPU-2",

@@ -70,10 +70,32 @@ class JnaNvmlIT {
   }
 
   @Test
+  void computeCapability_isTheStateFiles() throws Exception {
+    fake.state(gpu(0, "cc=6.1"));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.info(0).computeMajor()).isEqualTo(6);
+    }
+  }
+
+  @Test
+  void computeMode_isTheOneSet() throws Exception {
+    fake.state(gpu(0, ""));
+    fake.computeMode(0, ComputeMode.DEFAULT);
+    try (AdminNvml nvml = JnaNvml.open(fake.root())) {
+      nvml.computeMode(0, ComputeMode.EXCLUSIVE_PROCESS);
+      assertThat(nvml.computeMode(0)).isEqualTo(ComputeMode.EXCLUSIVE_PROCESS);
+      assertThat(fake.computeMode(0)).isEqualTo(3);
+      assertThatThrownBy(() -> nvml.computeMode(0, 9)).isInstanceOf(NvmlException.class);
+      nvml.computeMode(0, ComputeMode.DEFAULT);
+    }
+  }
+
+  @Test
   void xid_isToldOnce() throws Exception {
-    fake.state(gpu(0, ""), "xid gpu=0 code=79 seq=1");
+    fake.state(gpu(0, ""));
     try (Nvml nvml = JnaNvml.open(fake.root())) {
       assertThat(nvml.watch(0)).isTrue();
+      fake.state(gpu(0, ""), "xid gpu=0 code=79 seq=1");
       assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 79));
       assertThat(nvml.awaitEvent(0)).isEqualTo(Optional.empty());
     }
@@ -103,6 +125,42 @@ class JnaNvmlIT {
   }
 
   @Test
+  void eccEvent_isThatOfItsXid_andAMigDeviceIsNamed() throws Exception {
+    fake.state(gpu(0, ""));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      nvml.watch(0);
+      fake.state(gpu(0, ""), "ecc gpu=0 seq=1", "xid gpu=0 code=43 seq=2 gi=1 ci=0");
+      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, GpuEvent.DOUBLE_BIT_ECC));
+      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(0, 43, 1, 0));
+    }
+  }
+
+  @Test
+  void sensors_areRead_andAMissingOneIsUnknown() throws Exception {
+    fake.state(
+        gpu(0, "temperature_c=61 power_mw=68000 throttle=0x4 ecc_uncorrected=3"), gpu(1, ""));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.read(0)).isEqualTo(new GpuReading(0, 0, 0, 61, 68_000, 4, 3));
+      assertThat(nvml.read(1)).isEqualTo(new GpuReading(0, 0, 0));
+    }
+  }
+
+  @Test
+  void processes_areThoseOfTheGpu_ofComputingAndOfGraphics() throws Exception {
+    fake.state(
+        gpu(0, ""),
+        gpu(1, ""),
+        "process gpu=0 pid=7 used_mib=512 sm=30",
+        "process gpu=0 pid=8 used_mib=64 graphics=1",
+        "process gpu=1 pid=9 used_mib=1");
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.processes(0))
+          .containsExactlyInAnyOrder(
+              new GpuProcess(7, 512L << 20, 30), new GpuProcess(8, 64L << 20, 0));
+    }
+  }
+
+  @Test
   void links_areTheStateFiles() throws Exception {
     fake.state(
         gpu(0, "nvlink=1,1,2 switch=0 node=0"),
@@ -113,6 +171,21 @@ class JnaNvmlIT {
       assertThat(nvml.link(0, 1)).isEqualTo(new GpuLink(2, GpuLink.Ancestor.ONE_SWITCH));
       assertThat(nvml.link(2, 0)).isEqualTo(new GpuLink(1, GpuLink.Ancestor.NUMA_NODE));
       assertThat(nvml.link(3, 0)).isEqualTo(new GpuLink(0, GpuLink.Ancestor.SYSTEM));
+    }
+  }
+
+  @Test
+  void startsAndRetries_leaveNothingBound() throws Exception {
+    fake.state("gpu nonsense");
+    for (int i = 0; i < 3; i++) {
+      assertThatThrownBy(() -> JnaNvml.open(fake.root())).isInstanceOf(NvmlException.class);
+      assertThat(com.sun.jna.Native.registered(NvmlFunctions.class)).isFalse();
+    }
+    fake.state(gpu(0, ""));
+    JnaNvml.open(fake.root()).close();
+    assertThat(com.sun.jna.Native.registered(NvmlFunctions.class)).isFalse();
+    try (Nvml again = JnaNvml.open(fake.root())) {
+      assertThat(again.count()).isEqualTo(1);
     }
   }
 

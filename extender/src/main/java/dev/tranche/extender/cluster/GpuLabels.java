@@ -1,0 +1,159 @@
+package dev.tranche.extender.cluster;
+
+import dev.tranche.api.Names;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.SharingStrategy;
+import java.util.Comparator;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** A node's GPUs as GPU Feature Discovery would label them, and who has written which label. */
+final class GpuLabels {
+  private static final String PREFIX = Names.RESOURCE + ".";
+
+  /** Not Feature Discovery's but the GPU Operator's; both leave it alone when it is there. */
+  static final String PRESENT = PREFIX + "present";
+
+  /** That Feature Discovery writes and we never do; the first can be switched off. */
+  private static final List<String> DISCOVERY =
+      List.of(
+          "nvidia.com/gfd.timestamp",
+          PREFIX + "family",
+          PREFIX + "compute.major",
+          "nvidia.com/cuda.driver.major");
+
+  private static final List<String> OURS =
+      List.of(
+          PREFIX + "count",
+          PREFIX + "memory",
+          PRESENT,
+          PREFIX + "product",
+          PREFIX + "replicas",
+          PREFIX + "sharing-strategy");
+
+  private GpuLabels() {}
+
+  /** What a report's GPUs make; empty without a GPU. */
+  static Map<String, String> of(NodeReport report) {
+    List<Gpu> gpus =
+        report.getGpusList().stream()
+            .filter(g -> g.getResource().startsWith(Names.RESOURCE))
+            .toList();
+    return mostNumerous(gpus).map(alike -> of(alike.getFirst(), alike.size())).orElse(Map.of());
+  }
+
+  // Like Feature Discovery, which knows one product per node; of equals the one seen first.
+  private static Optional<List<Gpu>> mostNumerous(List<Gpu> gpus) {
+    Map<String, List<Gpu>> byProduct =
+        gpus.stream().collect(Collectors.groupingBy(GpuLabels::product));
+    return byProduct.values().stream()
+        .max(
+            Comparator.<List<Gpu>>comparingInt(List::size)
+                .thenComparingInt(alike -> -alike.getFirst().getIndex()));
+  }
+
+  private static Map<String, String> of(Gpu gpu, int count) {
+    return Map.of(
+        PRESENT,
+        "true",
+        PREFIX + "count",
+        Integer.toString(count),
+        PREFIX + "product",
+        product(gpu),
+        PREFIX + "memory",
+        Long.toString(gpu.getMemoryTotalBytes() >> 20),
+        PREFIX + "replicas",
+        Integer.toString(Math.max(1, gpu.getReplicas())),
+        PREFIX + "sharing-strategy",
+        strategy(gpu));
+  }
+
+  private static String strategy(Gpu gpu) {
+    if (!shared(gpu)) {
+      return "none";
+    }
+    return gpu.getSharingStrategy() == SharingStrategy.SHARING_STRATEGY_MPS
+        ? "mps"
+        : "time-slicing";
+  }
+
+  private static boolean shared(Gpu gpu) {
+    return gpu.getShared() && gpu.getReplicas() > 1;
+  }
+
+  /** {@code Tesla-T4-SHARED}; a renamed resource says itself that it is shared. */
+  private static String product(Gpu gpu) {
+    String profile = gpu.getMigProfile().isEmpty() ? "" : "-MIG-" + sane(gpu.getMigProfile());
+    boolean suffixed = shared(gpu) && gpu.getResource().equals(Names.RESOURCE);
+    return sane(gpu.getModel()) + profile + (suffixed ? "-SHARED" : "");
+  }
+
+  private static String sane(String text) {
+    String kept = text.replaceAll("[^A-Za-z0-9-_. ]", "").strip();
+    return String.join("-", kept.split(" +", -1));
+  }
+
+  /** Of a node's labels, those that matter here. */
+  static Map<String, String> mattering(Map<String, String> labels) {
+    return labels.entrySet().stream()
+        .filter(e -> OURS.contains(e.getKey()) || DISCOVERY.contains(e.getKey()))
+        .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
+  }
+
+  /**
+   * What to write.
+   *
+   * @param labels to set; an empty value stands for removal
+   * @param written the annotation that says which labels are ours; empty: none
+   */
+  record Change(Map<String, String> labels, String written) {}
+
+  /**
+   * Compares what is there with what should be. A label that we did not write, or whose value is no
+   * more the one that we wrote, is somebody else's and stays. Where Feature Discovery is seen, ours
+   * are left to it: it may have taken them over by then, and a removal would be a loss.
+   *
+   * @param written the annotation as it stands: {@code key=value}, comma-separated
+   */
+  static Optional<Change> change(
+      Map<String, String> labels, String written, Map<String, String> wanted) {
+    Map<String, String> ours = ours(labels, written);
+    boolean discovered = DISCOVERY.stream().anyMatch(labels::containsKey);
+    var set = new TreeMap<String, String>();
+    var kept = new TreeMap<String, String>();
+    for (String key : OURS) {
+      boolean free = ours.containsKey(key) || !labels.containsKey(key);
+      String value = discovered && !key.equals(PRESENT) ? null : wanted.get(key);
+      if (free && value != null) {
+        kept.put(key, value);
+        if (!value.equals(labels.get(key))) {
+          set.put(key, value);
+        }
+      } else if (ours.containsKey(key) && !discovered) {
+        set.put(key, "");
+      }
+    }
+    String now = text(kept);
+    return set.isEmpty() && now.equals(written)
+        ? Optional.empty()
+        : Optional.of(new Change(set, now));
+  }
+
+  private static Map<String, String> ours(Map<String, String> labels, String written) {
+    return List.of(written.split(",", -1)).stream()
+        .map(pair -> pair.split("=", 2))
+        .filter(pair -> pair.length == 2 && OURS.contains(pair[0]))
+        .filter(pair -> pair[1].equals(labels.get(pair[0])))
+        .collect(Collectors.toMap(pair -> pair[0], pair -> pair[1], (a, b) -> b));
+  }
+
+  private static String text(Map<String, String> labels) {
+    return labels.entrySet().stream()
+        .map(e -> e.getKey() + "=" + e.getValue())
+        .collect(Collectors.joining(","));
+  }
+}

@@ -1,0 +1,150 @@
+package dev.tranche.extender.cluster;
+
+import dev.tranche.api.Names;
+import dev.tranche.api.node.NodeReport;
+import io.fabric8.kubernetes.api.model.Node;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Labels GPU nodes from their reports where GPU Feature Discovery does not. Every extender that may
+ * decide does so; the resource version in the patch lets one of two equal ones through. Confined to
+ * the Ledger's loop.
+ */
+public final class NodeLabels {
+  /** As long as the kubelet keeps the resources of a plugin that has gone. */
+  static final long GONE_AFTER_MS = 300_000;
+
+  private static final Logger log = LoggerFactory.getLogger(NodeLabels.class);
+
+  private final Patcher patcher;
+  private final BooleanSupplier deciding;
+  private final LongSupplier clockMs;
+  private final Map<String, Seen> nodes = new HashMap<>();
+  private final Map<String, Shown> shown = new HashMap<>();
+  private final Set<String> underWay = new HashSet<>();
+
+  /** Writes to a Node; the result is completed on the Ledger's loop. */
+  public interface Patcher {
+    Future<?> patch(String node, String mergePatch);
+  }
+
+  /**
+   * A Node as last watched.
+   *
+   * @param written our annotation
+   */
+  private record Seen(
+      String resourceVersion, Map<String, String> labels, String written, long sinceMs) {}
+
+  /** What a node's report asks for, and when it last had a GPU. */
+  private record Shown(Map<String, String> labels, long atMs) {}
+
+  /**
+   * @param deciding whether this extender may decide at all, as a leader does
+   */
+  public NodeLabels(Patcher patcher, BooleanSupplier deciding, LongSupplier clockMs) {
+    this.patcher = patcher;
+    this.deciding = deciding;
+    this.clockMs = clockMs;
+  }
+
+  /** From any thread: takes of a Node what {@link #seen} needs. */
+  static Runnable reading(NodeLabels to, Node node) {
+    var meta = node.getMetadata();
+    String name = meta.getName();
+    String version = meta.getResourceVersion();
+    Map<String, String> all = meta.getLabels() == null ? Map.of() : meta.getLabels();
+    Map<String, String> labels = GpuLabels.mattering(all);
+    String written =
+        meta.getAnnotations() == null
+            ? ""
+            : meta.getAnnotations().getOrDefault(Names.NODE_LABELS, "");
+    return () -> to.seen(name, version, labels, written);
+  }
+
+  void seen(String node, String version, Map<String, String> labels, String written) {
+    @Nullable Seen before = nodes.get(node);
+    long sinceMs = before == null ? clockMs.getAsLong() : before.sinceMs();
+    nodes.put(node, new Seen(version, labels, written, sinceMs));
+  }
+
+  void gone(String node) {
+    nodes.remove(node);
+    shown.remove(node);
+  }
+
+  /** A node's report; without a GPU it says nothing, since a driver may only be loading. */
+  public void reported(String node, NodeReport report) {
+    Map<String, String> labels = GpuLabels.of(report);
+    if (!labels.isEmpty() && !report.getDraining()) {
+      @Nullable Shown before = shown.put(node, new Shown(labels, clockMs.getAsLong()));
+      if (before == null || !before.labels().equals(labels)) {
+        settle(node);
+      }
+    }
+  }
+
+  /** The clock's turn: what was refused is tried again, what has gone is taken away. */
+  public void tick() {
+    nodes.keySet().forEach(this::settle);
+  }
+
+  private void settle(String node) {
+    Seen seen = nodes.get(node);
+    if (seen == null || underWay.contains(node) || !deciding.getAsBoolean()) {
+      return;
+    }
+    Shown now = shown.get(node);
+    long lastMs = now == null ? seen.sinceMs() : now.atMs();
+    boolean gone = clockMs.getAsLong() - lastMs > GONE_AFTER_MS;
+    if (now == null && !gone) {
+      return;
+    }
+    Map<String, String> wanted = gone || now == null ? Map.of() : now.labels();
+    GpuLabels.change(seen.labels(), seen.written(), wanted)
+        .ifPresent(change -> write(node, seen, change));
+  }
+
+  private void write(String node, Seen seen, GpuLabels.Change change) {
+    underWay.add(node);
+    patcher
+        .patch(node, patch(seen, change))
+        .onSuccess(done -> log.info("node {} is labelled: {}", node, change.written()))
+        .onFailure(
+            e -> log.info("node {} is not labelled, which is tried again: {}", node, e.toString()))
+        .onComplete(done -> underWay.remove(node));
+  }
+
+  private static String patch(Seen seen, GpuLabels.Change change) {
+    var labels = new JsonObject();
+    change.labels().forEach((key, value) -> put(labels, key, value));
+    var annotations = new JsonObject();
+    put(annotations, Names.NODE_LABELS, change.written());
+    return new JsonObject()
+        .put(
+            "metadata",
+            new JsonObject()
+                .put("resourceVersion", seen.resourceVersion())
+                .put("labels", labels)
+                .put("annotations", annotations))
+        .encode();
+  }
+
+  private static void put(JsonObject json, String key, String value) {
+    if (value.isEmpty()) {
+      json.putNull(key);
+    } else {
+      json.put(key, value);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+package dev.tranche.extender.ledger;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** One event's work: its time, what it decided, and the room that nodes had before. */
+final class Step {
+  private final long nowMs;
+  private final List<Decision> decisions = new ArrayList<>();
+  private final Map<NodeBook, Map<String, Integer>> before = new LinkedHashMap<>();
+
+  Step(long nowMs) {
+    this.nowMs = nowMs;
+  }
+
+  long nowMs() {
+    return nowMs;
+  }
+
+  void say(Decision decision) {
+    decisions.add(decision);
+  }
+
+  /** Must come before a change to the node. */
+  void touch(NodeBook node) {
+    if (!before.containsKey(node)) {
+      before.put(node, node.room());
+    }
+  }
+
+  /** All decisions, with those nodes that have more room now. */
+  List<Decision> done() {
+    before.forEach(this::grew);
+    return decisions;
+  }
+
+  private void grew(NodeBook node, Map<String, Integer> roomBefore) {
+    boolean grew =
+        node.room().entrySet().stream()
+            .anyMatch(now -> now.getValue() > roomBefore.getOrDefault(now.getKey(), 0));
+    if (grew) {
+      decisions.add(new Decision.RoomGrew(node.name));
+    }
+  }
+}

@@ -1,0 +1,30 @@
+package dev.tranche.extender.placement;
+
+import java.util.Locale;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/** What measured memory counts for, beside what is granted. */
+public enum MemoryGuard {
+  /** A GPU takes no share that its real free memory cannot back. */
+  ENFORCE,
+  /** Real free memory makes a GPU better or worse, and never refuses. */
+  SCORE,
+  /** Grants only. */
+  OFF;
+
+  /** Reads a flag's value. */
+  public static Optional<MemoryGuard> parse(@Nullable String name) {
+    for (MemoryGuard guard : values()) {
+      if (guard.toString().equals(name)) {
+        return Optional.of(guard);
+      }
+    }
+    return Optional.empty();
+  }
+
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

@@ -1,0 +1,60 @@
+package dev.tranche.extender.preempt;
+
+import dev.tranche.extender.ledger.PodFacts;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * A PodDisruptionBudget.
+ *
+ * @param requirements all of which a pod's labels meet; none: every pod of the namespace
+ * @param allowed disruptions at this moment
+ * @param disrupted names of pods whose eviction is counted already
+ */
+public record Budget(
+    String namespace,
+    String name,
+    List<Requirement> requirements,
+    int allowed,
+    Set<String> disrupted) {
+  public Budget {
+    requirements = List.copyOf(requirements);
+    disrupted = Set.copyOf(disrupted);
+  }
+
+  /** {@code namespace/name}. */
+  public String key() {
+    return namespace + "/" + name;
+  }
+
+  public enum Operator {
+    IN,
+    NOT_IN,
+    EXISTS,
+    DOES_NOT_EXIST
+  }
+
+  /** One line of a label selector. */
+  public record Requirement(String label, Operator operator, Set<String> values) {
+    public Requirement {
+      values = Set.copyOf(values);
+    }
+
+    boolean met(Map<String, String> labels) {
+      String value = labels.get(label);
+      return switch (operator) {
+        case IN -> value != null && values.contains(value);
+        case NOT_IN -> value == null || !values.contains(value);
+        case EXISTS -> value != null;
+        case DOES_NOT_EXIST -> value == null;
+      };
+    }
+  }
+
+  boolean covers(PodFacts pod) {
+    return namespace.equals(pod.namespace())
+        && !disrupted.contains(pod.name())
+        && requirements.stream().allMatch(r -> r.met(pod.standing().labels()));
+  }
+}

@@ -1,0 +1,118 @@
+package dev.tranche.extender.preempt;
+
+import dev.tranche.extender.ledger.PodFacts;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Chooses whom to evict from one node so that a pod gets its GPUs there. kube-scheduler's dry run
+ * knows the node's totals only, and its victims may leave holes on many GPUs that are too small on
+ * each.
+ */
+public final class Victims {
+  private final Budgets budgets;
+  private final Predicate<Set<String>> fitsWithout;
+
+  /**
+   * @param fitsWithout whether the pod fits when the pods of these uids are gone
+   */
+  public Victims(Budgets budgets, Predicate<Set<String>> fitsWithout) {
+    this.budgets = budgets;
+    this.fitsWithout = fitsWithout;
+  }
+
+  /**
+   * A pod that may be evicted.
+   *
+   * @param held replicas per uuid
+   */
+  public record Candidate(PodFacts pod, Map<String, Integer> held) {
+    public Candidate {
+      held = Map.copyOf(held);
+    }
+
+    private int replicas() {
+      return held.values().stream().mapToInt(Integer::intValue).sum();
+    }
+  }
+
+  /**
+   * The best that there is: of victims on one GPU, for each GPU, and of victims anywhere, for a pod
+   * that wants several. Empty if nothing helps; without victims if nobody needs to go.
+   *
+   * @param offered uids that the dry run chose: they also make the pod fit otherwise, so they are
+   *     taken unless others are better
+   */
+  public Optional<Choice> choose(List<Candidate> candidates, Set<String> offered) {
+    if (fitsWithout.test(Set.of())) {
+      return Optional.of(new Choice(List.of(), 0));
+    }
+    var uuids = new TreeSet<String>();
+    candidates.forEach(c -> uuids.addAll(c.held().keySet()));
+    Stream<Optional<Choice>> perGpu =
+        uuids.stream()
+            .map(uuid -> candidates.stream().filter(c -> c.held().containsKey(uuid)).toList())
+            .map(this::fewest);
+    Stream<Optional<Choice>> others = Stream.concat(perGpu, Stream.of(fewest(candidates)));
+    return Stream.concat(Stream.of(asOffered(candidates, offered)), others)
+        .flatMap(Optional::stream)
+        .reduce((a, b) -> Choice.BETTER_FIRST.compare(a, b) <= 0 ? a : b);
+  }
+
+  private Optional<Choice> asOffered(List<Candidate> candidates, Set<String> offered) {
+    List<PodFacts> pods =
+        candidates.stream().map(Candidate::pod).filter(p -> offered.contains(p.uid())).toList();
+    return fitsWithout.test(uids(pods)) ? Optional.of(choice(pods)) : Optional.empty();
+  }
+
+  /** All go, then each stays who may, those whom it would hurt most first. */
+  private Optional<Choice> fewest(List<Candidate> candidates) {
+    Set<String> gone = uids(candidates.stream().map(Candidate::pod).toList());
+    if (!fitsWithout.test(gone)) {
+      return Optional.empty();
+    }
+    for (Candidate candidate : dearestFirst(candidates)) {
+      String uid = candidate.pod().uid();
+      gone.remove(uid);
+      if (!fitsWithout.test(gone)) {
+        gone.add(uid);
+      }
+    }
+    return Optional.of(
+        choice(
+            candidates.stream().map(Candidate::pod).filter(p -> gone.contains(p.uid())).toList()));
+  }
+
+  private List<Candidate> dearestFirst(List<Candidate> candidates) {
+    // Among equals the smaller stays, so that fewer go, and the older.
+    Comparator<Candidate> dear =
+        Comparator.<Candidate, Boolean>comparing(c -> c.pod().standing().leaving())
+            .thenComparingInt(c -> -c.pod().standing().priority())
+            .thenComparingInt(Candidate::replicas)
+            .thenComparingLong(c -> c.pod().standing().startedAtMs());
+    var ordered = new ArrayList<>(candidates.stream().sorted(dear).toList());
+    Set<String> violators =
+        budgets.violators(ordered.reversed().stream().map(Candidate::pod).toList());
+    ordered.sort(Comparator.comparing(c -> !violators.contains(c.pod().uid())));
+    return ordered;
+  }
+
+  private Choice choice(List<PodFacts> pods) {
+    List<PodFacts> leastFirst =
+        pods.stream().sorted(Choice.MOST_IMPORTANT_FIRST.reversed()).toList();
+    return new Choice(pods, budgets.violators(leastFirst).size());
+  }
+
+  private static Set<String> uids(List<PodFacts> pods) {
+    return pods.stream().map(PodFacts::uid).collect(Collectors.toCollection(HashSet::new));
+  }
+}

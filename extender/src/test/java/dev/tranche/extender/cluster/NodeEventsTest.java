@@ -1,0 +1,87 @@
+package dev.tranche.extender.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.NodeEvent;
+import dev.tranche.api.node.NodeReport;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class NodeEventsTest {
+  private final List<Event> created = new ArrayList<>();
+  private Future<?> answer = Future.succeededFuture();
+  private final NodeEvents events =
+      new NodeEvents(
+          event -> {
+            created.add(event);
+            return answer;
+          },
+          () -> true,
+          (node, key) -> key.equals("ns/train") ? Optional.of("uid-1") : Optional.empty());
+
+  private static NodeReport report(long atMs, String pod) {
+    var event =
+        NodeEvent.newBuilder().setId(3).setAtMs(atMs).setReason("GpuUnhealthy").setMessage("gpu 0");
+    event.setWarning(true).setPod(pod).setNamespace(pod.isEmpty() ? "" : "ns");
+    return NodeReport.newBuilder()
+        .setPluginInstance("run-1")
+        .setSentAtMs(10_000_000)
+        .addEvents(event)
+        .build();
+  }
+
+  @Test
+  void ofTheNode_isWrittenOnce_underANameThatOthersWouldGive() {
+    events.reported("node-1", report(10_000_000, ""));
+    events.reported("node-1", report(10_000_000, ""));
+    assertThat(created).hasSize(1);
+    Event event = created.getFirst();
+    assertThat(event.getMetadata().getNamespace()).isEqualTo("default");
+    assertThat(event.getInvolvedObject().getKind()).isEqualTo("Node");
+    assertThat(event.getInvolvedObject().getUid()).isEqualTo("node-1");
+    assertThat(event.getType()).isEqualTo("Warning");
+    var elsewhere = new ArrayList<Event>();
+    new NodeEvents(
+            e -> {
+              elsewhere.add(e);
+              return Future.succeededFuture();
+            },
+            () -> true,
+            (node, key) -> Optional.empty())
+        .reported("node-1", report(10_000_000, ""));
+    assertThat(elsewhere.getFirst().getMetadata().getName())
+        .isEqualTo(event.getMetadata().getName());
+  }
+
+  @Test
+  void ofAPod_isWritten_onlyIfThePodIsThere() {
+    events.reported("node-1", report(10_000_000, "other"));
+    assertThat(created).isEmpty();
+    NodeReport train =
+        NodeReport.newBuilder(report(10_000_000, "train")).setPluginInstance("run-2").build();
+    events.reported("node-1", train);
+    assertThat(created.getFirst().getInvolvedObject().getUid()).isEqualTo("uid-1");
+    assertThat(created.getFirst().getMetadata().getNamespace()).isEqualTo("ns");
+  }
+
+  @Test
+  void oldEvents_areNotWrittenAgain() {
+    events.reported("node-1", report(10_000_000 - NodeEvents.AGE_MAX.toMillis(), ""));
+    assertThat(created).isEmpty();
+  }
+
+  @Test
+  void failure_isTriedWithTheNextReport_aConflictIsNot() {
+    answer = Future.failedFuture(new KubernetesClientException("busy", 503, null));
+    events.reported("node-1", report(10_000_000, ""));
+    answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
+    events.reported("node-1", report(10_000_000, ""));
+    events.reported("node-1", report(10_000_000, ""));
+    assertThat(created).hasSize(2);
+  }
+}

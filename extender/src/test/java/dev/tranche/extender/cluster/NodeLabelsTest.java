@@ -1,0 +1,163 @@
+package dev.tranche.extender.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.SharingStrategy;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class NodeLabelsTest {
+  private static final String NODE = "node-1";
+  private final List<JsonObject> patches = new ArrayList<>();
+  private boolean deciding = true;
+  private long nowMs;
+  private final NodeLabels labels =
+      new NodeLabels(
+          (node, patch) -> {
+            patches.add(new JsonObject(patch).getJsonObject("metadata"));
+            return Future.succeededFuture();
+          },
+          () -> deciding,
+          () -> nowMs);
+  private Map<String, String> onNode = new HashMap<>();
+  private String written = "";
+
+  private static Gpu.Builder gpu(String model, int replicas) {
+    return Gpu.newBuilder()
+        .setModel(model)
+        .setResource("nvidia.com/gpu")
+        .setReplicas(replicas)
+        .setShared(replicas > 1)
+        .setSharingStrategy(
+            replicas > 1
+                ? SharingStrategy.SHARING_STRATEGY_TIME_SLICING
+                : SharingStrategy.SHARING_STRATEGY_NONE)
+        .setMemoryTotalBytes(15_360L << 20);
+  }
+
+  private static NodeReport report(Gpu.Builder... gpus) {
+    var report = NodeReport.newBuilder();
+    List.of(gpus).forEach(report::addGpus);
+    return report.build();
+  }
+
+  private void watched() {
+    labels.seen(NODE, "1", Map.copyOf(onNode), written);
+  }
+
+  /** Carries the last patch out, as the API server would. */
+  private void patched() {
+    var patch = patches.getLast();
+    patch
+        .getJsonObject("labels")
+        .forEach(
+            e -> {
+              if (e.getValue() == null) {
+                onNode.remove(e.getKey());
+              } else {
+                onNode.put(e.getKey(), (String) e.getValue());
+              }
+            });
+    String now = patch.getJsonObject("annotations").getString("tranche.dev/node-labels");
+    written = now == null ? "" : now;
+    watched();
+  }
+
+  @Test
+  void sharedGpus_areLabelledAsFeatureDiscoveryWould_once() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
+    patched();
+    assertThat(onNode)
+        .containsExactlyInAnyOrderEntriesOf(
+            Map.of(
+                "nvidia.com/gpu.present", "true",
+                "nvidia.com/gpu.count", "2",
+                "nvidia.com/gpu.product", "Tesla-T4-SHARED",
+                "nvidia.com/gpu.memory", "15360",
+                "nvidia.com/gpu.replicas", "10",
+                "nvidia.com/gpu.sharing-strategy", "time-slicing"));
+    assertThat(patches.getLast().getString("resourceVersion")).isEqualTo("1");
+    labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
+    labels.tick();
+    assertThat(patches).hasSize(1);
+  }
+
+  @Test
+  void product_isSpeltAsFeatureDiscoverySpellsIt() {
+    assertThat(GpuLabels.of(report(gpu("NVIDIA A100-SXM4 (40GB)", 1))))
+        .containsEntry("nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB")
+        .containsEntry("nvidia.com/gpu.sharing-strategy", "none")
+        .containsEntry("nvidia.com/gpu.replicas", "1");
+    assertThat(GpuLabels.of(report(gpu("Tesla T4", 4).setResource("nvidia.com/gpu.shared"))))
+        .containsEntry("nvidia.com/gpu.product", "Tesla-T4");
+  }
+
+  @Test
+  void labelsOfOthers_areLeftAlone() {
+    onNode.put("nvidia.com/gpu.product", "Mine");
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    assertThat(onNode).containsEntry("nvidia.com/gpu.product", "Mine");
+    onNode.put("nvidia.com/gpu.count", "77");
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
+    labels.tick();
+    assertThat(onNode).containsEntry("nvidia.com/gpu.count", "77");
+    patched();
+    assertThat(written).doesNotContain("gpu.count").contains("gpu.replicas=10");
+  }
+
+  @Test
+  void featureDiscovery_takesOver_andNothingIsFoughtFor() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    onNode.put("nvidia.com/gfd.timestamp", "1700000000");
+    onNode.put("nvidia.com/gpu.replicas", "4");
+    watched();
+    labels.tick();
+    patched();
+    assertThat(written).isEqualTo("nvidia.com/gpu.present=true");
+    assertThat(onNode)
+        .containsEntry("nvidia.com/gpu.replicas", "4")
+        .containsEntry("nvidia.com/gpu.count", "1");
+    labels.tick();
+    assertThat(patches).hasSize(2);
+  }
+
+  @Test
+  void nodeWithoutPlugin_losesOurLabels_afterAWhile() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    nowMs += NodeLabels.GONE_AFTER_MS;
+    labels.reported(NODE, report());
+    labels.tick();
+    assertThat(patches).hasSize(1);
+    nowMs++;
+    labels.tick();
+    patched();
+    assertThat(onNode).isEmpty();
+    assertThat(written).isEmpty();
+  }
+
+  @Test
+  void extenderThatDoesNotDecide_writesNothing() {
+    deciding = false;
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    assertThat(patches).isEmpty();
+    deciding = true;
+    labels.tick();
+    assertThat(patches).hasSize(1);
+  }
+}

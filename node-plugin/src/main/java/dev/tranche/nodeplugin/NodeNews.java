@@ -1,0 +1,118 @@
+package dev.tranche.nodeplugin;
+
+import dev.tranche.nodeplugin.events.NodeEvents;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HealthNews;
+import dev.tranche.nodeplugin.metrics.ContainerCollector;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.usage.ContainerUse;
+import dev.tranche.nodeplugin.usage.Grants;
+import dev.tranche.nodeplugin.usage.Overuse;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Says what each sample brings that is news: to people as events, to Prometheus as series. Confined
+ * to the event loop.
+ */
+final class NodeNews {
+  private final NodeEvents events;
+  private final NodeMetrics metrics;
+  private final Overuse overuse;
+  private final ContainerCollector containers;
+
+  NodeNews(String node, NodeEvents events, NodeMetrics metrics, Overuse overuse) {
+    this.events = events;
+    this.metrics = metrics;
+    this.overuse = overuse;
+    this.containers = new ContainerCollector(node);
+    metrics.collect(containers);
+  }
+
+  /**
+   * Compares the GPUs with what the state knows, before it takes them.
+   *
+   * @return whether a cordon has begun or ended, which a scheduler should hear of at once
+   */
+  boolean sampled(NodeState state, List<GpuStatus> gpus) {
+    HealthNews.between(state.gpus(), gpus).forEach(this::health);
+    List<ContainerCollector.Row> rows = new ArrayList<>();
+    boolean changed = state.holdingsKnown() && uses(state, gpus, rows);
+    containers.show(rows);
+    return changed;
+  }
+
+  private void health(HealthNews news) {
+    metrics.count(
+        "tranche.node.gpu.health.changes", "Changes of a GPU's health.", "to", news.now().word());
+    events.node(news.reason(), news.message(), !news.now().healthy());
+  }
+
+  private boolean uses(NodeState state, List<GpuStatus> gpus, List<ContainerCollector.Row> rows) {
+    Map<String, GpuSharing> sharing =
+        state.replicas().map(replicas -> replicas.sharing()).orElse(Map.of());
+    Grants grants = Grants.of(state.holdings(), shares(state));
+    boolean changed = false;
+    for (GpuStatus gpu : gpus) {
+      GpuSharing how = sharing.get(gpu.info().uuid());
+      // A lost GPU tells nothing; what was known of it stays.
+      if (how != null && gpu.load() != null) {
+        changed |= judged(gpu, how, grants);
+        gpu.uses().forEach(use -> rows.add(row(gpu.info(), use, grants)));
+      }
+    }
+    return changed;
+  }
+
+  private static Map<String, Double> shares(NodeState state) {
+    Map<String, Double> shares = new HashMap<>();
+    state.held().all().forEach(held -> shares.put(held.id(), held.share()));
+    return shares;
+  }
+
+  private boolean judged(GpuStatus gpu, GpuSharing how, Grants grants) {
+    List<Overuse.News> news =
+        overuse.judge(gpu.info().uuid(), usable(gpu.info()), how.replicas(), gpu.uses(), grants);
+    news.forEach(n -> tell(gpu.info(), n));
+    return !news.isEmpty();
+  }
+
+  private static long usable(GpuInfo gpu) {
+    return Math.max(0, gpu.memoryTotalBytes() - gpu.memoryReservedBytes());
+  }
+
+  private ContainerCollector.Row row(GpuInfo gpu, ContainerUse use, Grants grants) {
+    long granted = (long) (usable(gpu) * grants.share(gpu.uuid(), use));
+    return new ContainerCollector.Row(gpu, use, granted, overuse.open(gpu.uuid(), use));
+  }
+
+  private void tell(GpuInfo gpu, Overuse.News news) {
+    ContainerUse use = news.use();
+    String on = " of GPU %d (%s)".formatted(gpu.index(), gpu.uuid());
+    if (!news.began()) {
+      events.pod(
+          use.namespace(),
+          use.pod(),
+          "GpuOveruseEnded",
+          "container " + use.container() + " keeps to its share" + on + " again",
+          false);
+      return;
+    }
+    metrics.count("tranche.node.overuse", "Times that a container used more than granted.");
+    String sentence = news.sentence() + on;
+    events.pod(use.namespace(), use.pod(), "GpuOveruse", sentence, true);
+    for (String neighbour : news.neighbours()) {
+      int slash = neighbour.indexOf('/');
+      events.pod(
+          neighbour.substring(0, slash),
+          neighbour.substring(slash + 1),
+          "GpuNeighbourOveruse",
+          "on this pod's GPU another one takes more than its share: " + sentence,
+          true);
+    }
+  }
+}

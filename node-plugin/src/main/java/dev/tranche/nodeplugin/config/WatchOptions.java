@@ -1,0 +1,70 @@
+package dev.tranche.nodeplugin.config;
+
+import java.nio.file.Path;
+
+/**
+ * How GPUs and their use are watched, from flags and environment alone.
+ *
+ * @param quietMs after which an unhealthy GPU that answers takes pods again
+ * @param hostProc shows the host's processes
+ * @param hostLog the host's /var/log
+ * @param cordonOverused whether a GPU with overuse takes no new pods
+ * @param overuseTolerance part of the grant: 0.05
+ * @param overuseSamples in a row
+ */
+public record WatchOptions(
+    long quietMs,
+    Path hostProc,
+    Path hostLog,
+    boolean cordonOverused,
+    double overuseTolerance,
+    int overuseSamples) {
+  private static final long QUIET_MAX_MS = 24 * 3_600_000L;
+  private static final int TOLERANCE_MAX_PERCENT = 100;
+  private static final int SAMPLES_MAX = 3_600;
+
+  public static WatchOptions of(Settings settings, Findings findings) {
+    return new WatchOptions(
+        Options.durationMs(
+            settings, Setting.HEALTH_QUIET_PERIOD, 0, QUIET_MAX_MS, "0s to 24h", findings),
+        Path.of(settings.text(Setting.HOST_PROC)),
+        Path.of(settings.text(Setting.HOST_LOG_DIR)),
+        cordon(settings, findings),
+        tolerance(settings, findings),
+        samples(settings, findings));
+  }
+
+  private static boolean cordon(Settings settings, Findings findings) {
+    return switch (settings.text(Setting.OVERUSE)) {
+      case "observe" -> false;
+      case "cordon-gpu" -> true;
+      default -> {
+        wrong(settings, Setting.OVERUSE, "observe or cordon-gpu", findings);
+        yield false;
+      }
+    };
+  }
+
+  private static double tolerance(Settings settings, Findings findings) {
+    String text = settings.text(Setting.OVERUSE_TOLERANCE);
+    int percent = text.matches("\\d{1,3}%") ? Integer.parseInt(text.replace("%", "")) : -1;
+    if (percent < 0 || percent > TOLERANCE_MAX_PERCENT) {
+      wrong(settings, Setting.OVERUSE_TOLERANCE, "0% to 100%", findings);
+    }
+    return percent / 100.0;
+  }
+
+  private static int samples(Settings settings, Findings findings) {
+    String text = settings.text(Setting.OVERUSE_SAMPLES);
+    int samples = text.matches("\\d{1,5}") ? Integer.parseInt(text) : 0;
+    if (samples < 1 || samples > SAMPLES_MAX) {
+      wrong(settings, Setting.OVERUSE_SAMPLES, "1 to 3600", findings);
+    }
+    return samples;
+  }
+
+  private static void wrong(Settings settings, Setting setting, String allowed, Findings findings) {
+    findings.error(
+        "%s is %s, not \"%s\"".formatted(Settings.named(setting), allowed, settings.text(setting)));
+  }
+}

@@ -1,0 +1,45 @@
+package dev.tranche.nodeplugin.gpu;
+
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * A GPU whose health has changed.
+ *
+ * @param reason CamelCase, an event's
+ * @param message a sentence that names the GPU
+ */
+public record HealthNews(String reason, String message, Health now) {
+  /** What is news between two samples; a GPU that is new and healthy is not. */
+  public static List<HealthNews> between(List<GpuStatus> before, List<GpuStatus> after) {
+    Map<String, Health> known = new HashMap<>();
+    before.forEach(gpu -> known.put(gpu.info().uuid(), gpu.health()));
+    List<HealthNews> news = new ArrayList<>();
+    for (GpuStatus gpu : after) {
+      Health then = known.getOrDefault(gpu.info().uuid(), Health.good());
+      if (!then.reason().equals(gpu.health().reason())) {
+        news.add(of(gpu.info(), then, gpu.health()));
+      }
+    }
+    return news;
+  }
+
+  private static HealthNews of(GpuInfo gpu, Health before, Health now) {
+    String name = "GPU %d (%s, %s)".formatted(gpu.index(), gpu.uuid(), gpu.model());
+    return switch (now) {
+      case Health.Healthy ignored ->
+          before instanceof Health.Lost
+              ? new HealthNews("GpuReturned", name + " answers again and takes new pods", now)
+              : new HealthNews(
+                  "GpuHealthy", name + " was quiet and answers: it takes new pods", now);
+      case Health.Lost lost ->
+          new HealthNews("GpuLost", name + " is gone, pods on it are lost: " + lost.reason(), now);
+      case Health.Faulty faulty ->
+          new HealthNews("GpuUnhealthy", name + " takes no new pods: " + faulty.reason(), now);
+    };
+  }
+}

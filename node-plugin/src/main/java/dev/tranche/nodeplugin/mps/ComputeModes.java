@@ -1,0 +1,87 @@
+package dev.tranche.nodeplugin.mps;
+
+import dev.tranche.nodeplugin.nvml.AdminNvml;
+import dev.tranche.nodeplugin.nvml.ComputeMode;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import java.io.IOException;
+import java.io.StringReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Gives GPUs to their MPS servers alone, and puts back what was before. What was before is kept in
+ * a file, since the run that puts it back may be a later one. Confined to the thread of NVML.
+ */
+final class ComputeModes {
+  private static final Logger LOG = LoggerFactory.getLogger(ComputeModes.class);
+
+  private final AdminNvml nvml;
+  private final Path file;
+
+  ComputeModes(AdminNvml nvml, Path file) {
+    this.nvml = nvml;
+    this.file = file;
+  }
+
+  /** Sets EXCLUSIVE_PROCESS on each. */
+  void exclusive(List<MpsGpu> gpus) throws MpsException, IOException {
+    Map<String, Integer> before = kept();
+    try {
+      for (MpsGpu gpu : gpus) {
+        before.putIfAbsent(gpu.uuid(), nvml.computeMode(gpu.index()));
+      }
+      keep(before);
+      for (MpsGpu gpu : gpus) {
+        nvml.computeMode(gpu.index(), ComputeMode.EXCLUSIVE_PROCESS);
+      }
+    } catch (NvmlException e) {
+      throw new MpsException(
+          e.getMessage() + "; the compute mode is root's to set, on a GPU that is not in MIG mode");
+    }
+  }
+
+  /** Puts all back that an earlier call has changed; a GPU that is gone has nothing to put back. */
+  void restore() throws IOException {
+    Map<String, Integer> before = kept();
+    int count = before.isEmpty() ? 0 : nvml.count();
+    for (int index = 0; index < count; index++) {
+      try {
+        Integer mode = before.get(nvml.info(index).uuid());
+        if (mode != null) {
+          nvml.computeMode(index, mode);
+        }
+      } catch (NvmlException e) {
+        LOG.warn("the compute mode of GPU {} is not put back: {}", index, e.getMessage());
+      }
+    }
+    Files.deleteIfExists(file);
+  }
+
+  private Map<String, Integer> kept() throws IOException {
+    Properties text = new Properties();
+    if (Files.exists(file)) {
+      text.load(new StringReader(Files.readString(file)));
+    }
+    Map<String, Integer> modes = new TreeMap<>();
+    for (String uuid : text.stringPropertyNames()) {
+      modes.put(uuid, mode(text.getProperty(uuid)));
+    }
+    return modes;
+  }
+
+  private static int mode(String text) {
+    return text.matches("[0-3]") ? Integer.parseInt(text) : ComputeMode.DEFAULT;
+  }
+
+  private void keep(Map<String, Integer> modes) throws IOException {
+    StringBuilder text = new StringBuilder();
+    modes.forEach((uuid, mode) -> text.append(uuid).append('=').append(mode).append('\n'));
+    Files.writeString(file, text);
+  }
+}

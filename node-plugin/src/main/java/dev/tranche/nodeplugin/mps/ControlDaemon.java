@@ -1,0 +1,178 @@
+package dev.tranche.nodeplugin.mps;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** The control daemon of one set of GPUs. Blocks; confined to one thread. */
+final class ControlDaemon {
+  static final String PROBE = "get_default_active_thread_percentage";
+
+  private static final Logger LOG = LoggerFactory.getLogger(ControlDaemon.class);
+  private static final String PROGRAM_NAME = "nvidia-cuda-mps-control";
+  private static final long LOG_BYTES_MAX = 16 << 20;
+  private static final int KILL_WAIT_MS = 2_000;
+  private static final int KILL_STEP_MS = 20;
+  // The daemon may show 33.0 for 33.
+  private static final double PERCENT_SLACK = 0.5;
+
+  private final MpsSet set;
+  private final MpsRoot root;
+  private final ControlProgram control;
+
+  ControlDaemon(String program, MpsSet set, MpsRoot root) {
+    this.set = set;
+    this.root = root;
+    this.control =
+        new ControlProgram(program, environment(), root.of(set.resource()).resolve("output"));
+  }
+
+  private Map<String, String> environment() {
+    Map<String, String> env = new HashMap<>();
+    env.put("CUDA_MPS_PIPE_DIRECTORY", root.pipe(set.resource()).toString());
+    env.put("CUDA_MPS_LOG_DIRECTORY", root.log(set.resource()).toString());
+    if (!set.visibleDevices().isEmpty()) {
+      env.put("CUDA_VISIBLE_DEVICES", set.visibleDevices());
+    }
+    return env;
+  }
+
+  String resource() {
+    return set.resource();
+  }
+
+  /** Starts it anew, with its limits. One that an earlier run has left is ended first. */
+  void start() throws MpsException, InterruptedException {
+    try {
+      Files.createDirectories(root.log(set.resource()));
+      Files.createDirectories(root.pipe(set.resource()));
+      SecurityLabel.letContainersUse(root.pipe(set.resource()));
+      end();
+      control.daemon();
+      for (String command : set.commands()) {
+        LOG.info("{}: {}", set.resource(), command);
+        control.command(command);
+      }
+      probe();
+      Files.writeString(root.started(set.resource()), "");
+    } catch (IOException e) {
+      throw new MpsException("the folder of " + set.resource() + " cannot be made: " + e);
+    }
+  }
+
+  /** Throws unless it lives, answers, and still has its limits. */
+  void probe() throws MpsException, InterruptedException {
+    if (process().isEmpty()) {
+      throw new MpsException("the daemon of " + set.resource() + " is not running");
+    }
+    String answer = control.command(PROBE);
+    if (!has(answer, set.threadPercentage())) {
+      throw new MpsException(
+          "the daemon of %s has an active thread percentage of %s, and was told %d: it is another one"
+              .formatted(set.resource(), answer, set.threadPercentage()));
+    }
+  }
+
+  private static boolean has(String answer, int percentage) {
+    try {
+      return Math.abs(Double.parseDouble(answer) - percentage) <= PERCENT_SLACK;
+    } catch (NumberFormatException notAFigure) {
+      // It answered; only how it writes figures is new.
+      return true;
+    }
+  }
+
+  /** Quits it, and kills it if it does not. Its clients lose it in either case. */
+  void stop() throws InterruptedException {
+    try {
+      end();
+      Files.deleteIfExists(root.started(set.resource()));
+    } catch (IOException e) {
+      LOG.warn("{}: {}", set.resource(), e.toString());
+    }
+  }
+
+  private void end() throws IOException, InterruptedException {
+    Optional<ProcessHandle> running = process();
+    if (running.isEmpty()) {
+      return;
+    }
+    try {
+      control.command("quit");
+    } catch (MpsException e) {
+      LOG.warn("{}: {}", set.resource(), e.getMessage());
+    }
+    if (!ended(running.get())) {
+      LOG.warn("the daemon of {} does not quit, so it is killed", set.resource());
+      running.get().destroyForcibly();
+      ended(running.get());
+    }
+    Files.deleteIfExists(pidFile());
+  }
+
+  // By its command line, which an ended process has no more: it may stay a zombie, for it is not
+  // our
+  // child, and who its parent is now depends on the container.
+  private static boolean ended(ProcessHandle process) throws InterruptedException {
+    for (int waitedMs = 0; waitedMs < KILL_WAIT_MS; waitedMs += KILL_STEP_MS) {
+      if (!commandLine(process).contains(PROGRAM_NAME)) {
+        return true;
+      }
+      Thread.sleep(KILL_STEP_MS);
+    }
+    return false;
+  }
+
+  // A number in a file may be any process's by now, on the host too.
+  private Optional<ProcessHandle> process() {
+    try {
+      return Files.exists(pidFile())
+          ? ProcessHandle.of(Long.parseLong(Files.readString(pidFile()).strip()))
+              .filter(p -> commandLine(p).contains(PROGRAM_NAME))
+          : Optional.empty();
+    } catch (IOException | NumberFormatException e) {
+      return Optional.empty();
+    }
+  }
+
+  private static String commandLine(ProcessHandle process) {
+    try {
+      return Files.readString(Path.of("/proc", Long.toString(process.pid()), "cmdline"));
+    } catch (IOException ended) {
+      return "";
+    }
+  }
+
+  private Path pidFile() {
+    return root.pipe(set.resource()).resolve("nvidia-cuda-mps-control.pid");
+  }
+
+  /**
+   * Empties the daemon's log where it has grown large: it lies in memory, and each probe adds to
+   * it.
+   *
+   * @return whether it was
+   */
+  boolean trimLog() {
+    Path log = root.log(set.resource()).resolve("control.log");
+    try {
+      if (!Files.exists(log) || Files.size(log) <= LOG_BYTES_MAX) {
+        return false;
+      }
+      try (FileChannel channel = FileChannel.open(log, StandardOpenOption.WRITE)) {
+        channel.truncate(0);
+      }
+      return true;
+    } catch (IOException e) {
+      LOG.warn("{}: the log is not emptied: {}", set.resource(), e.toString());
+      return false;
+    }
+  }
+}

@@ -1,0 +1,93 @@
+package dev.tranche.nodeplugin.mps;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The driver's {@code nvidia-cuda-mps-control}: with {@code -d} it becomes the daemon, else it
+ * hands its standard input to one. Every call is bounded. Blocks.
+ */
+final class ControlProgram {
+  private static final int CALL_LIMIT_MS = 10_000;
+  private static final int ANSWER_BYTES_MAX = 4_096;
+
+  private final String program;
+  private final Map<String, String> environment;
+  private final Path output;
+
+  /**
+   * @param program a path, or a name to look up in PATH
+   * @param output a file for what a call prints: a daemon keeps its first output open, so that the
+   *     end of a pipe would never come
+   */
+  ControlProgram(String program, Map<String, String> environment, Path output) {
+    this.program = program;
+    this.environment = environment;
+    this.output = output;
+  }
+
+  void daemon() throws MpsException, InterruptedException {
+    call(List.of("-d"), "");
+  }
+
+  /** The answer to a command, stripped. */
+  String command(String command) throws MpsException, InterruptedException {
+    return call(List.of(), command + "\n");
+  }
+
+  private String call(List<String> args, String input) throws MpsException, InterruptedException {
+    List<String> line = new ArrayList<>(List.of(program));
+    line.addAll(args);
+    ProcessBuilder builder =
+        new ProcessBuilder(line).redirectErrorStream(true).redirectOutput(output.toFile());
+    builder.environment().putAll(environment);
+    try {
+      Process process = builder.start();
+      try (var stdin = process.getOutputStream()) {
+        stdin.write(input.getBytes(StandardCharsets.UTF_8));
+      } catch (IOException alreadyEnded) {
+        // Its exit status says more.
+        return answer(process, args, input);
+      }
+      return answer(process, args, input);
+    } catch (IOException e) {
+      throw new MpsException(
+          program
+              + " cannot be run ("
+              + e.getMessage()
+              + "); it comes with the driver: the container needs the nvidia runtime and"
+              + " NVIDIA_DRIVER_CAPABILITIES=compute,utility");
+    }
+  }
+
+  private String answer(Process process, List<String> args, String input)
+      throws MpsException, InterruptedException {
+    String asked = args.isEmpty() ? input.strip() : String.join(" ", args);
+    if (!process.waitFor(CALL_LIMIT_MS, TimeUnit.MILLISECONDS)) {
+      process.destroyForcibly();
+      throw new MpsException(
+          "%s (%s) did not end within %d ms".formatted(program, asked, CALL_LIMIT_MS));
+    }
+    if (process.exitValue() != 0) {
+      throw new MpsException(
+          "%s (%s) ended with status %d: %s"
+              .formatted(program, asked, process.exitValue(), printed()));
+    }
+    return printed();
+  }
+
+  private String printed() {
+    try (var in = Files.newInputStream(output)) {
+      return new String(in.readNBytes(ANSWER_BYTES_MAX), StandardCharsets.UTF_8).strip();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

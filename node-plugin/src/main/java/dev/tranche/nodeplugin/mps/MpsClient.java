@@ -1,0 +1,87 @@
+package dev.tranche.nodeplugin.mps;
+
+import dev.tranche.api.ReplicaId;
+import dev.tranche.api.kubelet.ContainerAllocateResponse;
+import dev.tranche.api.kubelet.Mount;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+
+/**
+ * What makes a container a client of the control daemon, limited in proportion to its share. The
+ * limits hold for each process of the container, not for all of them together.
+ */
+public final class MpsClient {
+  private static final String SHM = "/dev/shm";
+
+  private final Replicas replicas;
+
+  public MpsClient(Replicas replicas) {
+    this.replicas = replicas;
+  }
+
+  /** Adds it to a container's answer; nothing where none of its GPUs is shared by MPS. */
+  public void addTo(ContainerAllocateResponse.Builder response, Collection<String> ids) {
+    Map<MpsGpu, Integer> shares = shares(ids);
+    if (shares.isEmpty()) {
+      return;
+    }
+    MpsRoot host = new MpsRoot(Path.of(replicas.config().mpsRoot()));
+    Path pipe = MpsRoot.IN_CONTAINER.pipe(replicas.resource());
+    response
+        .putEnvs("CUDA_MPS_PIPE_DIRECTORY", pipe.toString())
+        .putEnvs("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", Integer.toString(threadPercentage(shares)))
+        .putEnvs("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", memoryLimits(shares))
+        .addMounts(mount(pipe.toString(), host.pipe(replicas.resource())))
+        .addMounts(mount(SHM, host.shm()));
+  }
+
+  private Map<MpsGpu, Integer> shares(Collection<String> ids) {
+    Map<String, Integer> byUuid =
+        ids.stream().collect(Collectors.toMap(ReplicaId::uuidOf, id -> 1, Integer::sum));
+    Map<MpsGpu, Integer> shares = new LinkedHashMap<>();
+    for (GpuStatus gpu : replicas.gpus()) {
+      GpuSharing how = replicas.sharing().get(gpu.info().uuid());
+      Integer share = byUuid.get(gpu.info().uuid());
+      if (share != null && how != null && how.strategy() == SharingStrategy.MPS) {
+        shares.put(
+            new MpsGpu(
+                gpu.info().index(),
+                gpu.info().uuid(),
+                gpu.info().memoryTotalBytes(),
+                how.replicas()),
+            share);
+      }
+    }
+    return shares;
+  }
+
+  /**
+   * CUDA knows one figure for all GPUs of a client: the least, so that none gets above its share.
+   */
+  private static int threadPercentage(Map<MpsGpu, Integer> shares) {
+    return shares.entrySet().stream()
+        .mapToInt(e -> e.getKey().threadPercentage(e.getValue()))
+        .min()
+        .orElseThrow();
+  }
+
+  /** By uuid: indexes are counted anew in a container. */
+  private static String memoryLimits(Map<MpsGpu, Integer> shares) {
+    List<String> limits = new ArrayList<>();
+    shares.forEach((gpu, share) -> limits.add(gpu.uuid() + "=" + gpu.memoryLimit(share)));
+    return String.join(",", limits);
+  }
+
+  private static Mount mount(String container, Path host) {
+    return Mount.newBuilder().setContainerPath(container).setHostPath(host.toString()).build();
+  }
+}

@@ -1,0 +1,237 @@
+package dev.tranche.nodeplugin.mps;
+
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigSource;
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.gpu.SharingPlan;
+import dev.tranche.nodeplugin.metrics.Readiness;
+import dev.tranche.nodeplugin.nvml.AdminNvml;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The control daemons of a node follow the config that its plugin uses. The plugin hears the node's
+ * label and keeps the config's name in a file on the host, which is read here, so that this part
+ * needs no right and no connection. Blocks; its thread is the one of NVML.
+ */
+final class MpsControl {
+  private static final Logger LOG = LoggerFactory.getLogger(MpsControl.class);
+  private static final int STEP_MS = 1_000;
+  private static final int DRIVER_RETRY_MS = 5_000;
+
+  private final ConfigSource source;
+  private final Path configName;
+  private final boolean standAlone;
+  private final Supplier<AdminNvml> open;
+  private final StatusFile statusFile;
+  private final MpsRoot root;
+  private final String program;
+  private final Supervisor.Listener listener;
+  private String seen = "";
+  private @Nullable Outcome last;
+  private @Nullable Config config;
+  private String trouble = "no config has been read yet";
+  private volatile MpsStatus status = new MpsStatus.Silent();
+  private volatile boolean stopping;
+  private final CountDownLatch ended = new CountDownLatch(1);
+
+  /**
+   * @param configName the file in which the plugin keeps the name of the node's config
+   * @param standAlone no extender assigns shares of several replicas
+   * @param program nvidia-cuda-mps-control
+   */
+  MpsControl(
+      ConfigSource source,
+      Path configName,
+      boolean standAlone,
+      Supplier<AdminNvml> open,
+      MpsRoot root,
+      String program,
+      Supervisor.Listener listener) {
+    this.source = source;
+    this.configName = configName;
+    this.standAlone = standAlone;
+    this.open = open;
+    this.root = root;
+    this.statusFile = new StatusFile(root);
+    this.program = program;
+    this.listener = listener;
+  }
+
+  /** Runs until {@link #stop}, and ends all daemons before it returns. */
+  void run() throws InterruptedException {
+    try {
+      while (!stopping) {
+        follow();
+      }
+      silence();
+    } finally {
+      ended.countDown();
+    }
+  }
+
+  private void follow() throws InterruptedException {
+    try (AdminNvml nvml = open.get()) {
+      LOG.info("NVML of driver {}", nvml.driverVersion());
+      seen = "";
+      last = null;
+      follow(nvml);
+    } catch (NvmlException e) {
+      tell(new MpsStatus.Failing(e.getMessage()));
+      listener.failed(e.getMessage());
+      LOG.error("{}", e.getMessage());
+      pause(DRIVER_RETRY_MS);
+    }
+  }
+
+  private void follow(AdminNvml nvml) throws InterruptedException {
+    List<GpuInfo> gpus = infos(nvml);
+    var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, listener);
+    try {
+      MpsPlan plan = MpsPlan.NONE;
+      while (!stopping) {
+        if (configChanged()) {
+          plan = plan(gpus, plan);
+        }
+        MpsStatus now = supervisor.step(plan);
+        tell(trouble.isEmpty() || plan.needed() ? now : new MpsStatus.Failing(trouble));
+        pause(STEP_MS);
+      }
+    } finally {
+      supervisor.stop();
+    }
+  }
+
+  private static long nowMs() {
+    return System.nanoTime() / 1_000_000;
+  }
+
+  private static List<GpuInfo> infos(AdminNvml nvml) {
+    List<GpuInfo> gpus = new ArrayList<>();
+    int count = nvml.count();
+    for (int index = 0; index < count; index++) {
+      try {
+        gpus.add(nvml.info(index));
+      } catch (NvmlException e) {
+        if (!e.lost()) {
+          throw e;
+        }
+        LOG.warn("GPU {} is left out: {}", index, e.getMessage());
+      }
+    }
+    return gpus;
+  }
+
+  private boolean configChanged() {
+    String name = name();
+    String state = name + " " + source.state();
+    if (state.equals(seen)) {
+      return false;
+    }
+    seen = state;
+    Outcome now = source.load(name);
+    boolean changed = !now.equals(last);
+    last = now;
+    if (changed && now instanceof Outcome.Refused refused) {
+      trouble = "config %s is refused: %s".formatted(refused.name(), refused.reason());
+      LOG.error("{}; the one before stays in use", trouble);
+    } else if (changed && now instanceof Outcome.Usable usable) {
+      LOG.info("config {}: {}", usable.name(), usable.config().sharing());
+      config = usable.config();
+    }
+    return changed && now instanceof Outcome.Usable;
+  }
+
+  private String name() {
+    try {
+      return Files.exists(configName) ? Files.readString(configName).strip() : "";
+    } catch (IOException e) {
+      LOG.warn("the name of the node's config cannot be read: {}", e.toString());
+      return "";
+    }
+  }
+
+  private MpsPlan plan(List<GpuInfo> gpus, MpsPlan before) {
+    if (config == null) {
+      return before;
+    }
+    return switch (SharingPlan.of(config, gpus)) {
+      case SharingPlan.Fits fits -> {
+        trouble = "";
+        yield MpsPlan.of(fits.byUuid(), gpus, standAlone);
+      }
+      case SharingPlan.DoesNotFit misfit -> {
+        trouble = "the config is refused: " + misfit.reason();
+        LOG.error("{}; the one before stays in use", trouble);
+        yield before;
+      }
+    };
+  }
+
+  private void tell(MpsStatus now) {
+    status = now;
+    try {
+      Files.createDirectories(root.folder());
+      statusFile.write(now);
+    } catch (IOException e) {
+      LOG.error("the plugin cannot be told how the daemons stand: {}", e.toString());
+    }
+  }
+
+  private void silence() {
+    status = new MpsStatus.Silent();
+    try {
+      statusFile.delete();
+    } catch (IOException e) {
+      LOG.warn("the last status stays: {}", e.toString());
+    }
+  }
+
+  private synchronized void pause(int ms) throws InterruptedException {
+    long untilMs = nowMs() + ms;
+    for (long leftMs = ms; !stopping && leftMs > 0; leftMs = untilMs - nowMs()) {
+      wait(leftMs);
+    }
+  }
+
+  synchronized void stop() {
+    stopping = true;
+    notifyAll();
+  }
+
+  /**
+   * Waits for {@link #run} to be over.
+   *
+   * @return whether it is
+   */
+  boolean ended(int limitMs) throws InterruptedException {
+    return ended.await(limitMs, TimeUnit.MILLISECONDS);
+  }
+
+  /** Any thread's. */
+  Readiness readiness() {
+    return switch (status) {
+      case MpsStatus.Serving serving when serving.lines().isEmpty() ->
+          Readiness.idle("the config shares nothing by MPS, so there is no daemon to run");
+      case MpsStatus.Serving ignored -> Readiness.unless(List.of());
+      case MpsStatus.Failing failing -> Readiness.unless(List.of(failing.reason()));
+      case MpsStatus.Silent ignored ->
+          Readiness.unless(List.of("the MPS control daemons have not started yet"));
+    };
+  }
+
+  boolean serving() {
+    return status instanceof MpsStatus.Serving;
+  }
+}

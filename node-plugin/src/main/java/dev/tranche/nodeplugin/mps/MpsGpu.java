@@ -1,0 +1,28 @@
+package dev.tranche.nodeplugin.mps;
+
+/**
+ * One GPU that is shared by MPS.
+ *
+ * @param index NVML's
+ * @param memoryBytes its whole memory, as NVIDIA's plugin divides it
+ * @param replicas R, at least 1
+ */
+record MpsGpu(int index, String uuid, long memoryBytes, int replicas) {
+  private static final int PERCENT = 100;
+
+  MpsGpu {
+    if (replicas < 1) {
+      throw new IllegalArgumentException(uuid + " has at least 1 replica, not " + replicas);
+    }
+  }
+
+  /** What a client with so many replicas may pin, as MPS reads it: "1536M". */
+  String memoryLimit(int share) {
+    return ((memoryBytes * Math.min(share, replicas) / replicas) >> 20) + "M";
+  }
+
+  /** The part of the GPU's threads that so many replicas are worth, 1 to 100. */
+  int threadPercentage(int share) {
+    return Math.max(1, PERCENT * Math.min(share, replicas) / replicas);
+  }
+}

@@ -1,0 +1,134 @@
+package dev.tranche.nodeplugin.mps;
+
+import dev.tranche.nodeplugin.config.ConfigSource;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.config.Setting;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.metrics.MetricsServer;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.nodeplugin.nvml.JnaNvml;
+import io.vertx.core.Context;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The process {@code mps-control-daemon}: settings, parts, run, and a stop that ends all daemons.
+ */
+public final class MpsMain {
+  public static final String COMMAND = "mps-control-daemon";
+
+  private static final Logger LOG = LoggerFactory.getLogger(MpsMain.class);
+  private static final String MOUNT_SHM = "mount-shm";
+  private static final int STOP_LIMIT_MS = 25_000;
+
+  private MpsMain() {}
+
+  /**
+   * Runs it; {@code mount-shm} only mounts, for an init container.
+   *
+   * @return the exit status
+   */
+  public static int run(List<String> args, Findings findings) {
+    boolean mount = !args.isEmpty() && args.getFirst().equals(MOUNT_SHM);
+    List<String> flags = mount ? args.subList(1, args.size()) : args;
+    Settings settings = Settings.read(flags, System.getenv(), findings);
+    Options options = Options.of(settings, findings);
+    if (!findings.clean()) {
+      findings.errors().forEach(System.err::println);
+      return 2;
+    }
+    MpsRoot root = new MpsRoot(options.mpsRootInContainer());
+    return mount ? mount(root) : run(settings, options, root);
+  }
+
+  private static int mount(MpsRoot root) {
+    try {
+      ShmMount.make(root.shm());
+      return 0;
+    } catch (MpsException | IOException e) {
+      LOG.error("{}", e.getMessage());
+      return 1;
+    }
+  }
+
+  private static int run(Settings settings, Options options, MpsRoot root) {
+    LOG.info("options: {}", options);
+    Vertx vertx =
+        Vertx.vertx(
+            new VertxOptions()
+                .setEventLoopPoolSize(1)
+                .setWorkerPoolSize(1)
+                .setInternalBlockingPoolSize(1));
+    NodeMetrics metrics = new NodeMetrics();
+    Path driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
+    MpsControl control =
+        new MpsControl(
+            new ConfigSource(settings),
+            options.stateDir().resolve(Options.CONFIG_NAME_FILE),
+            options.extender().isEmpty(),
+            () -> JnaNvml.open(driverRoot),
+            root,
+            settings.text(Setting.MPS_CONTROL_PROGRAM),
+            counting(vertx.getOrCreateContext(), metrics));
+    metrics.gauge(
+        "tranche.mps.daemons.serving",
+        "1 while every MPS control daemon that the config needs answers, else 0.",
+        () -> control.serving() ? 1 : 0);
+    new MetricsServer(metrics, control::readiness)
+        .listen(vertx, options.metrics())
+        .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
+        .onFailure(e -> LOG.error("metrics cannot be served on {}: {}", options.metrics(), e));
+    return run(control);
+  }
+
+  private static int run(MpsControl control) {
+    Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(() -> stop(control)));
+    try {
+      control.run();
+      return 0;
+    } catch (InterruptedException e) {
+      LOG.error("interrupted", e);
+      return 1;
+    }
+  }
+
+  private static void stop(MpsControl control) {
+    control.stop();
+    try {
+      if (!control.ended(STOP_LIMIT_MS)) {
+        LOG.warn("the MPS control daemons do not end; the container's end will end them");
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private static Supervisor.Listener counting(Context loop, NodeMetrics metrics) {
+    return new Supervisor.Listener() {
+      private void count(String name, String help) {
+        loop.runOnContext(v -> metrics.count(name, help));
+      }
+
+      @Override
+      public void started(String resource) {
+        count("tranche.mps.daemon.starts", "Starts of an MPS control daemon.");
+      }
+
+      @Override
+      public void failed(String reason) {
+        count("tranche.mps.failures", "Starts and probes of MPS control daemons that failed.");
+      }
+
+      @Override
+      public void logTrimmed(String resource) {
+        count("tranche.mps.logs.trimmed", "Logs of MPS control daemons emptied at 16 MiB.");
+      }
+    };
+  }
+}

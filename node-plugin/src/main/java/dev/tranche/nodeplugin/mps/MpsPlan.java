@@ -1,0 +1,65 @@
+package dev.tranche.nodeplugin.mps;
+
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/**
+ * The control daemons that a node needs, resource by resource; none where nothing is shared by MPS.
+ */
+public record MpsPlan(List<MpsSet> sets) {
+  public static final MpsPlan NONE = new MpsPlan(List.of());
+
+  public MpsPlan {
+    sets = List.copyOf(sets);
+  }
+
+  /**
+   * Picks the GPUs that are shared by MPS.
+   *
+   * @param sharing of every GPU, by uuid
+   * @param gpus in NVML's order
+   * @param standAlone nobody assigns shares of several replicas
+   */
+  public static MpsPlan of(
+      Map<String, GpuSharing> sharing, List<GpuInfo> gpus, boolean standAlone) {
+    Map<String, List<MpsGpu>> byResource = new TreeMap<>();
+    boolean oneReplicaEach = standAlone;
+    for (GpuInfo gpu : gpus) {
+      GpuSharing how = sharing.get(gpu.uuid());
+      if (how != null && how.strategy() == SharingStrategy.MPS) {
+        oneReplicaEach &= how.failRequestsGreaterThanOne();
+        byResource
+            .computeIfAbsent(how.resource(), r -> new ArrayList<>())
+            .add(new MpsGpu(gpu.index(), gpu.uuid(), gpu.memoryTotalBytes(), how.replicas()));
+      }
+    }
+    List<MpsSet> sets = new ArrayList<>();
+    for (var of : byResource.entrySet()) {
+      boolean all = of.getValue().size() == gpus.size();
+      sets.add(new MpsSet(of.getKey(), of.getValue(), oneReplicaEach, all));
+    }
+    return new MpsPlan(sets);
+  }
+
+  public boolean needed() {
+    return !sets.isEmpty();
+  }
+
+  List<MpsGpu> gpus() {
+    return sets.stream().flatMap(set -> set.gpus().stream()).toList();
+  }
+
+  /** What plugin and daemon must agree on, a line for each GPU: uuid, replicas, resource. */
+  public List<String> lines() {
+    return sets.stream()
+        .flatMap(
+            set ->
+                set.gpus().stream().map(g -> g.uuid() + " " + g.replicas() + " " + set.resource()))
+        .toList();
+  }
+}

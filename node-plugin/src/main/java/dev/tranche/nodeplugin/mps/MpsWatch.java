@@ -1,0 +1,78 @@
+package dev.tranche.nodeplugin.mps;
+
+import java.util.function.LongSupplier;
+
+/**
+ * Follows whether the control daemon serves what the plugin wants to advertise.
+ *
+ * <p>A daemon that was never there leaves the GPUs whole, which is what they are. One that is gone
+ * must not: containers hold replicas, and would lose them. Confined to one thread.
+ */
+public final class MpsWatch {
+  /** After a boot both pods start at once, and the daemon's takes longer. */
+  public static final int AWAIT_MS = 10_000;
+
+  private final String node;
+  private final LongSupplier clockMs;
+  private MpsStanding standing = new MpsStanding.NotNeeded();
+  private boolean served;
+  private long neededSinceMs;
+
+  /**
+   * @param node its name in Kubernetes; may be empty
+   * @param clockMs any clock that only goes forward
+   */
+  public MpsWatch(String node, LongSupplier clockMs) {
+    this.node = node.isEmpty() ? "<node>" : node;
+    this.clockMs = clockMs;
+  }
+
+  public MpsStanding standing() {
+    return standing;
+  }
+
+  /** Takes what the plugin wants and what the daemon's side last said. */
+  public MpsStanding update(MpsPlan wanted, MpsStatus status) {
+    if (!wanted.needed()) {
+      served = false;
+      standing = new MpsStanding.NotNeeded();
+      return standing;
+    }
+    if (standing instanceof MpsStanding.NotNeeded) {
+      neededSinceMs = clockMs.getAsLong();
+    }
+    standing = needed(wanted, status);
+    served |= standing instanceof MpsStanding.Serving;
+    return standing;
+  }
+
+  private MpsStanding needed(MpsPlan wanted, MpsStatus status) {
+    if (status instanceof MpsStatus.Serving(var lines) && lines.equals(wanted.lines())) {
+      return new MpsStanding.Serving();
+    }
+    if (served) {
+      return new MpsStanding.Lost(reason(status));
+    }
+    return clockMs.getAsLong() - neededSinceMs < AWAIT_MS
+        ? new MpsStanding.Awaited()
+        : new MpsStanding.Missing(reason(status));
+  }
+
+  private String reason(MpsStatus status) {
+    return switch (status) {
+      case MpsStatus.Silent ignored ->
+          "sharing.mps needs an MPS control daemon, and none runs on this node. If the node lacks the"
+              + " label that brings it, run: kubectl label node "
+              + node
+              + " nvidia.com/mps.capable=true. If it has the label, look at the node's pod of the"
+              + " DaemonSet tranche-mps-control-daemon: kubectl get pods -A -l"
+              + " app.kubernetes.io/component=mps-control-daemon --field-selector spec.nodeName="
+              + node;
+      case MpsStatus.Failing failing ->
+          "the MPS control daemon of this node does not serve: " + failing.reason();
+      case MpsStatus.Serving ignored ->
+          "the MPS control daemon of this node has not taken over this config yet; if that lasts,"
+              + " see the log of the node's pod of the DaemonSet tranche-mps-control-daemon";
+    };
+  }
+}

@@ -1,0 +1,49 @@
+package dev.tranche.nodeplugin.mps;
+
+import com.sun.jna.LastErrorException;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * The memory file system that daemon and clients have as their /dev/shm. One that is mounted stays:
+ * clients of an earlier daemon may be using it.
+ */
+final class ShmMount {
+  private static final Path MOUNTS = Path.of("/proc/self/mountinfo");
+  private static final int MOUNT_POINT_FIELD = 4;
+  private static final long FLAGS =
+      LinuxCalls.MS_NOSUID | LinuxCalls.MS_NODEV | LinuxCalls.MS_NOEXEC | LinuxCalls.MS_RELATIME;
+
+  private ShmMount() {}
+
+  /** Mounts it, for the host as well where the folder is propagated. Half the memory at most. */
+  static void make(Path folder) throws MpsException, IOException {
+    Files.createDirectories(folder);
+    if (isMountPoint(folder, Files.readString(MOUNTS))) {
+      return;
+    }
+    try {
+      LinuxCalls.mount("shm", folder.toString(), "tmpfs", FLAGS, "size=50%");
+    } catch (LastErrorException e) {
+      throw new MpsException(
+          folder
+              + " cannot be mounted as tmpfs: "
+              + LinuxCalls.text(e)
+              + "; the init container must be privileged, with mountPropagation Bidirectional");
+    }
+  }
+
+  /**
+   * Whether something is mounted there.
+   *
+   * @param mounts as /proc/self/mountinfo has them
+   */
+  static boolean isMountPoint(Path folder, String mounts) {
+    return mounts
+        .lines()
+        .map(line -> line.split(" "))
+        .anyMatch(
+            f -> f.length > MOUNT_POINT_FIELD && f[MOUNT_POINT_FIELD].equals(folder.toString()));
+  }
+}

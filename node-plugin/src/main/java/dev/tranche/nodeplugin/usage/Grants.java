@@ -1,0 +1,47 @@
+package dev.tranche.nodeplugin.usage;
+
+import dev.tranche.api.ReplicaId;
+import dev.tranche.api.node.Holding;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+
+/**
+ * Which part of each GPU the containers were given, as the kubelet says.
+ *
+ * @param shares by uuid and {@code namespace/pod/container}: 0 to 1
+ */
+public record Grants(Map<String, Map<String, Double>> shares) {
+  /**
+   * @param shareOf by replica id: the part of its GPU that a replica is
+   */
+  public static Grants of(List<Holding> holdings, Map<String, Double> shareOf) {
+    Map<String, Map<String, Double>> shares = new HashMap<>();
+    for (Holding holding : holdings) {
+      String key = holding.getNamespace() + "/" + holding.getPod() + "/" + holding.getContainer();
+      for (String id : holding.getDeviceIdsList()) {
+        shares
+            .computeIfAbsent(ReplicaId.uuidOf(id), uuid -> new HashMap<>())
+            .merge(key, shareOf.getOrDefault(id, 0.0), Double::sum);
+      }
+    }
+    return new Grants(shares);
+  }
+
+  /** 0 to 1; 0 for a container that holds no part of this GPU. */
+  public double share(String uuid, ContainerUse use) {
+    return shares.getOrDefault(uuid, Map.of()).getOrDefault(use.key(), 0.0);
+  }
+
+  /** Pods that hold a part of this GPU, as {@code namespace/pod}. */
+  Set<String> pods(String uuid) {
+    Set<String> pods = new TreeSet<>();
+    shares
+        .getOrDefault(uuid, Map.of())
+        .keySet()
+        .forEach(key -> pods.add(key.substring(0, key.lastIndexOf('/'))));
+    return pods;
+  }
+}

@@ -1,0 +1,107 @@
+package dev.tranche.nodeplugin.usage;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Names of this node's pods and containers, from the names of the kubelet's log folders: {@code
+ * pods/<namespace>_<pod>_<uid>} and {@code containers/<pod>_<namespace>_<container>-<id>.log}. No
+ * log is read. Looked up anew, at a bounded pace, when a name is missing.
+ */
+final class PodNames {
+  private static final Logger LOG = LoggerFactory.getLogger(PodNames.class);
+  private static final long BETWEEN_MS = 5_000;
+
+  /** A node runs a few hundred pods; logs of ended ones are kept beside theirs. */
+  private static final int ENTRIES_MAX = 10_000;
+
+  private static final int SHORT_ID = 12;
+  private static final Pattern POD = Pattern.compile("([^_]+)_([^_]+)_([0-9a-f-]{32,36})");
+  private static final Pattern CONTAINER = Pattern.compile("[^_]+_[^_]+_(.+)-([0-9a-f]{64})\\.log");
+
+  private final Path folder;
+  private final LongSupplier clockMs;
+  private Map<String, Pod> pods = Map.of();
+  private Map<String, String> containers = Map.of();
+  private long readAtMs = Long.MIN_VALUE / 2;
+  private boolean complained;
+
+  record Pod(String namespace, String name) {}
+
+  record Container(Pod pod, String name) {}
+
+  /**
+   * @param folder the host's {@code /var/log}
+   */
+  PodNames(Path folder, LongSupplier clockMs) {
+    this.folder = folder;
+    this.clockMs = clockMs;
+  }
+
+  /** Empty if there is no such pod; a container without a name has the head of its id. */
+  Optional<Container> of(CgroupPath path) {
+    boolean known = pods.containsKey(path.podUid()) && containers.containsKey(path.containerId());
+    if (!known && clockMs.getAsLong() - readAtMs >= BETWEEN_MS) {
+      read();
+    }
+    Pod pod = pods.get(path.podUid());
+    String id = path.containerId();
+    return pod == null
+        ? Optional.empty()
+        : Optional.of(new Container(pod, containers.getOrDefault(id, id.substring(0, SHORT_ID))));
+  }
+
+  private void read() {
+    readAtMs = clockMs.getAsLong();
+    try {
+      pods = readPods();
+      containers = readContainers();
+      complained = false;
+    } catch (IOException e) {
+      if (!complained) {
+        LOG.warn(
+            "use per pod is not known, since the pods' names cannot be read: {}", e.toString());
+        complained = true;
+      }
+    }
+  }
+
+  private Map<String, Pod> readPods() throws IOException {
+    Map<String, Pod> found = new HashMap<>();
+    for (String name : list("pods")) {
+      Matcher match = POD.matcher(name);
+      if (match.matches()) {
+        found.put(match.group(3), new Pod(match.group(1), match.group(2)));
+      }
+    }
+    return found;
+  }
+
+  private Map<String, String> readContainers() throws IOException {
+    Map<String, String> found = new HashMap<>();
+    for (String name : list("containers")) {
+      Matcher match = CONTAINER.matcher(name);
+      if (match.matches()) {
+        found.put(match.group(2), match.group(1));
+      }
+    }
+    return found;
+  }
+
+  private List<String> list(String child) throws IOException {
+    try (Stream<Path> files = Files.list(folder.resolve(child))) {
+      return files.limit(ENTRIES_MAX).map(file -> file.getFileName().toString()).toList();
+    }
+  }
+}

@@ -1,0 +1,90 @@
+package dev.tranche.nodeplugin.usage;
+
+import dev.tranche.nodeplugin.nvml.GpuProcess;
+import dev.tranche.nodeplugin.nvml.GpuReading;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.LongSupplier;
+
+/**
+ * Tells the containers behind a GPU's processes: pid, cgroup, pod. Processes of the host itself
+ * belong to nobody and are left out. Confined to the thread that talks to NVML.
+ */
+public final class UsageReader {
+  /** A pid may be another process's by then. */
+  private static final long KEPT_MS = 10_000;
+
+  private final Path proc;
+  private final PodNames names;
+  private final LongSupplier clockMs;
+  private final Map<Integer, Owner> owners = new HashMap<>();
+  private final Set<Integer> seen = new HashSet<>();
+
+  private record Owner(Optional<PodNames.Container> container, long readAtMs) {}
+
+  /**
+   * @param proc the host's {@code /proc}, or one that shows its processes
+   * @param log the host's {@code /var/log}
+   */
+  public UsageReader(Path proc, Path log, LongSupplier clockMs) {
+    this.proc = proc;
+    this.names = new PodNames(log, clockMs);
+    this.clockMs = clockMs;
+  }
+
+  /** One GPU's containers; in sum no more than the reading of the same GPU. */
+  public List<ContainerUse> of(List<GpuProcess> processes, GpuReading whole) {
+    Map<String, ContainerUse> byContainer = new LinkedHashMap<>();
+    for (GpuProcess process : processes) {
+      seen.add(process.pid());
+      owner(process.pid())
+          .map(container -> use(container, process))
+          .ifPresent(use -> byContainer.merge(use.key(), use, ContainerUse::plus));
+    }
+    return Clipped.to(byContainer.values(), whole.memoryUsedBytes(), whole.smPercent());
+  }
+
+  private static ContainerUse use(PodNames.Container container, GpuProcess process) {
+    return new ContainerUse(
+        container.pod().namespace(),
+        container.pod().name(),
+        container.name(),
+        Math.max(0, process.memoryUsedBytes()),
+        process.smPercent());
+  }
+
+  private Optional<PodNames.Container> owner(int pid) {
+    long nowMs = clockMs.getAsLong();
+    Owner known = owners.get(pid);
+    if (known != null && nowMs - known.readAtMs() < KEPT_MS) {
+      return known.container();
+    }
+    Optional<PodNames.Container> container = cgroup(pid).flatMap(names::of);
+    owners.put(pid, new Owner(container, nowMs));
+    return container;
+  }
+
+  // A process may have ended since, and one of another PID namespace is not there at all.
+  private Optional<CgroupPath> cgroup(int pid) {
+    try {
+      return CgroupPath.parse(
+          Files.readString(proc.resolve(Integer.toString(pid)).resolve("cgroup")));
+    } catch (IOException gone) {
+      return Optional.empty();
+    }
+  }
+
+  /** All GPUs have been read: forgets processes that are on none. */
+  public void sampled() {
+    owners.keySet().retainAll(seen);
+    seen.clear();
+  }
+}

@@ -1,0 +1,81 @@
+package dev.tranche.nodeplugin;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+
+/** The simulated control daemon of e2e/fakemps, and what it keeps below an MPS root. */
+final class FakeMps {
+  private final Path program;
+  private final Path root;
+
+  private FakeMps(Path program, Path root) {
+    this.program = program;
+    this.root = root;
+  }
+
+  /**
+   * Builds it below target.
+   *
+   * @param root where the daemons' folders will be
+   */
+  static FakeMps compiled(Path root) throws IOException, InterruptedException {
+    Path out = Path.of("target/fakemps").toAbsolutePath();
+    Path sources = Path.of("../e2e/fakemps").toAbsolutePath().normalize();
+    Process make =
+        new ProcessBuilder("make", "-s", "-C", sources.toString(), "OUT=" + out)
+            .inheritIO()
+            .start();
+    if (make.waitFor() != 0) {
+      throw new IOException("e2e/fakemps does not build; is gcc installed, and libc.a?");
+    }
+    return new FakeMps(out.resolve("nvidia-cuda-mps-control"), root);
+  }
+
+  Path program() {
+    return program;
+  }
+
+  Path root() {
+    return root;
+  }
+
+  /** Every line that the daemon of nvidia.com/gpu was told. */
+  List<String> told() {
+    return lines(root.resolve("nvidia.com/gpu/log/told"));
+  }
+
+  long told(String line) {
+    return told().stream().filter(line::equals).count();
+  }
+
+  boolean ready() {
+    return Files.exists(root.resolve(".ready"));
+  }
+
+  /** Its process; 0 while none runs. */
+  long pid() {
+    List<String> pid = lines(root.resolve("nvidia.com/gpu/pipe/nvidia-cuda-mps-control.pid"));
+    return pid.isEmpty() ? 0 : Long.parseLong(pid.getFirst());
+  }
+
+  /** Not so for one that has ended and that nobody has waited for: it has no command line. */
+  static boolean running(long pid) throws IOException {
+    Path commandLine = Path.of("/proc", Long.toString(pid), "cmdline");
+    return Files.exists(commandLine) && !Files.readString(commandLine).isEmpty();
+  }
+
+  void kill() {
+    ProcessHandle.of(pid()).ifPresent(ProcessHandle::destroyForcibly);
+  }
+
+  private static List<String> lines(Path file) {
+    try {
+      return Files.exists(file) ? Files.readAllLines(file) : List.of();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

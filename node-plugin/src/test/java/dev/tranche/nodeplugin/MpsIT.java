@@ -1,0 +1,263 @@
+package dev.tranche.nodeplugin;
+
+import static dev.tranche.nodeplugin.Eventually.eventually;
+import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The control daemons' process, alone and beside the plugin's, as the image starts them. */
+@SuppressWarnings("NullAway.Init")
+class MpsIT {
+  private static final Pattern METRICS_PORT = Pattern.compile("metrics on port (\\d+)");
+  private static final int PROHIBITED = 2;
+  private static final int EXCLUSIVE_PROCESS = 3;
+
+  @TempDir Path folder;
+  private FakeNvml nvml;
+  private FakeMps mps;
+  private final List<Process> started = new ArrayList<>();
+
+  @BeforeEach
+  void compile() throws Exception {
+    nvml = FakeNvml.compiled();
+    nvml.state(gpu(0, ""));
+    nvml.computeMode(0, 0);
+    mps = FakeMps.compiled(folder.resolve("mps"));
+    Files.createDirectory(folder.resolve("config"));
+    config(10);
+  }
+
+  @AfterEach
+  void end() {
+    started.forEach(Process::destroyForcibly);
+    mps.kill();
+  }
+
+  private void config(int replicas) throws IOException {
+    Files.writeString(
+        folder.resolve("config/any"),
+        """
+        version: v1
+        sharing:
+          mps:
+            resources:
+              - name: nvidia.com/gpu
+                replicas: %d
+        """
+            .formatted(replicas));
+  }
+
+  private Process daemon(String... flags) throws IOException {
+    List<String> all = new ArrayList<>(List.of("mps-control-daemon"));
+    all.addAll(List.of(flags));
+    all.add("--mps-control-program=" + mps.program());
+    return start("daemon.log", all);
+  }
+
+  private Process plugin(FakeKubelet kubelet) throws IOException {
+    return start(
+        "plugin.log",
+        List.of(
+            "--kubelet-socket=" + kubelet.kubeletSocket(),
+            "--pod-resources-socket=" + kubelet.podResourcesSocket(),
+            "--node-name=gpu-node"));
+  }
+
+  private Process start(String log, List<String> args) throws IOException {
+    List<String> command =
+        new ArrayList<>(
+            List.of(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "--enable-native-access=ALL-UNNAMED",
+                "-XX:+UseSerialGC",
+                "-Xmx32m",
+                "-XX:TieredStopAtLevel=1",
+                "-cp",
+                System.getProperty("java.class.path"),
+                NodePluginMain.class.getName()));
+    command.addAll(args);
+    command.addAll(
+        List.of(
+            "--driver-root-ctr-path=" + nvml.root(),
+            "--config-dir=" + folder.resolve("config"),
+            "--state-dir=" + folder.resolve("state"),
+            "--mps-root=/run/nvidia/mps",
+            "--mps-root-ctr-path=" + mps.root(),
+            "--metrics-address=127.0.0.1:0"));
+    Process process =
+        new ProcessBuilder(command)
+            .redirectErrorStream(true)
+            .redirectOutput(folder.resolve(log).toFile())
+            .start();
+    started.add(process);
+    return process;
+  }
+
+  private String logged(String log) {
+    try {
+      return Files.readString(folder.resolve(log));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private String get(String log, String path) {
+    eventually(() -> logged(log), () -> METRICS_PORT.matcher(logged(log)).find());
+    Matcher port = METRICS_PORT.matcher(logged(log));
+    assertThat(port.find()).isTrue();
+    URI uri = URI.create("http://127.0.0.1:" + port.group(1) + path);
+    try (HttpClient http = HttpClient.newHttpClient()) {
+      HttpResponse<String> answer =
+          http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+      return answer.statusCode() + " " + answer.body();
+    } catch (Exception e) {
+      throw new IllegalStateException(e);
+    }
+  }
+
+  private void ready() {
+    eventually(() -> logged("daemon.log") + mps.told(), mps::ready);
+  }
+
+  @Test
+  void daemon_isToldItsLimits_andLeavesNothingBehind() throws Exception {
+    nvml.computeMode(0, PROHIBITED);
+    Process process = daemon();
+    ready();
+    assertThat(mps.told().subList(0, 3))
+        .containsExactly(
+            "start all",
+            "set_default_device_pinned_mem_limit GPU-0 1536M",
+            "set_default_active_thread_percentage 10");
+    assertThat(nvml.computeMode(0)).isEqualTo(EXCLUSIVE_PROCESS);
+    assertThat(mps.root().resolve("nvidia.com/gpu/.started")).exists();
+    eventually("ready", () -> get("daemon.log", "/readyz").equals("200 ok\n"));
+    long pid = mps.pid();
+    assertThat(FakeMps.running(pid)).isTrue();
+    process.destroy();
+    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(mps.told()).endsWith("quit");
+    assertThat(FakeMps.running(pid)).isFalse();
+    assertThat(nvml.computeMode(0)).isEqualTo(PROHIBITED);
+    assertThat(mps.ready()).isFalse();
+    assertThat(mps.root().resolve(".status")).doesNotExist();
+  }
+
+  @Test
+  void killedDaemon_isStartedAgainWithItsLimits() throws Exception {
+    daemon();
+    ready();
+    mps.kill();
+    eventually(() -> logged("daemon.log"), () -> mps.told("start all") == 2);
+    ready();
+    assertThat(mps.told("set_default_device_pinned_mem_limit GPU-0 1536M")).isEqualTo(2);
+    assertThat(get("daemon.log", "/metrics"))
+        .contains("tranche_mps_daemon_starts_total 2.0")
+        .contains("tranche_mps_failures_total 1.0");
+  }
+
+  @Test
+  void editedConfig_startsTheDaemonAnew() throws Exception {
+    daemon();
+    ready();
+    config(5);
+    String limit = "set_default_device_pinned_mem_limit GPU-0 3072M";
+    eventually(() -> logged("daemon.log"), () -> mps.told(limit) == 1);
+    ready();
+    assertThat(mps.told("quit")).isEqualTo(1);
+  }
+
+  @Test
+  void killedProcess_isPutRightByTheNext() throws Exception {
+    nvml.computeMode(0, PROHIBITED);
+    Process first = daemon();
+    ready();
+    first.destroyForcibly().waitFor();
+    assertThat(nvml.computeMode(0)).isEqualTo(EXCLUSIVE_PROCESS);
+    Process second = daemon();
+    eventually(() -> logged("daemon.log"), () -> mps.told("start all") == 2);
+    eventually(() -> logged("daemon.log"), () -> logged("daemon.log").contains("serving [GPU-0"));
+    second.destroy();
+    assertThat(second.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(nvml.computeMode(0)).isEqualTo(PROHIBITED);
+  }
+
+  @Test
+  void missingProgram_isNamedWithWhereItComesFrom() throws Exception {
+    Files.move(
+        mps.program(),
+        mps.program().resolveSibling("moved"),
+        java.nio.file.StandardCopyOption.REPLACE_EXISTING);
+    try {
+      daemon();
+      eventually(
+          () -> logged("daemon.log"),
+          () -> get("daemon.log", "/readyz").contains("NVIDIA_DRIVER_CAPABILITIES"));
+      assertThat(get("daemon.log", "/readyz")).startsWith("503 ");
+      assertThat(mps.ready()).isFalse();
+    } finally {
+      Files.move(mps.program().resolveSibling("moved"), mps.program());
+    }
+  }
+
+  @Test
+  void configWithoutMps_hasNoDaemon() throws Exception {
+    Files.writeString(folder.resolve("config/any"), "version: v1\n");
+    daemon();
+    eventually(
+        () -> logged("daemon.log"),
+        () -> get("daemon.log", "/readyz").contains("shares nothing by MPS"));
+    assertThat(mps.told()).isEmpty();
+    assertThat(nvml.computeMode(0)).isZero();
+  }
+
+  @Test
+  void plugin_advertisesWholeGpusUntilTheDaemonServes() throws Exception {
+    FakeKubelet kubelet = new FakeKubelet(Files.createDirectory(folder.resolve("dp")));
+    kubelet.start();
+    try {
+      plugin(kubelet);
+      eventually(() -> logged("plugin.log"), () -> kubelet.healthy() == 1);
+      assertThat(kubelet.devices().getFirst().getID()).isEqualTo("GPU-0");
+      assertThat(get("plugin.log", "/readyz"))
+          .startsWith("200 ")
+          .contains("kubectl label node gpu-node nvidia.com/mps.capable=true");
+      assertThat(get("plugin.log", "/metrics"))
+          .contains("tranche_node_mps_daemon_missing 1.0")
+          .contains("tranche_node_events_total{reason=\"MpsDaemonMissing\"} 1.0");
+      Process daemon = daemon();
+      eventually(() -> logged("plugin.log"), () -> kubelet.healthy() == 10);
+      assertThat(get("plugin.log", "/readyz")).isEqualTo("200 ok\n");
+      assertThat(kubelet.allocate(List.of("GPU-0::3")).getContainerResponses(0).getEnvsMap())
+          .containsOnly(
+              Map.entry("NVIDIA_VISIBLE_DEVICES", "GPU-0"),
+              Map.entry("CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu/pipe"),
+              Map.entry("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "10"),
+              Map.entry("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "GPU-0=1536M"));
+      daemon.destroy();
+      eventually(() -> logged("plugin.log"), () -> kubelet.healthy() == 0);
+      assertThat(kubelet.devices()).hasSize(10);
+      assertThat(get("plugin.log", "/readyz")).startsWith("503 ").contains("kubectl label node");
+    } finally {
+      kubelet.close();
+    }
+  }
+}

@@ -1,0 +1,75 @@
+package dev.tranche.nodeplugin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.SharingPlan;
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Which config is in use, as configs and GPUs come and go. */
+class NodeStateTest {
+  private final NodeState state = new NodeState(() -> Hardware.NONE);
+
+  private static List<GpuStatus> gpus(int count) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> new GpuInfo(i, "GPU-" + i, "Tesla T4", i, "", 0, 0, -1))
+        .map(info -> new GpuStatus(info, Health.good(), null))
+        .toList();
+  }
+
+  private static Config replicas(int replicas) {
+    Findings findings = new Findings();
+    String yaml = "sharing: {timeSlicing: {resources: [{name: gpu, replicas: " + replicas + "}]}}";
+    return Config.of(
+        Settings.read(List.of(), Map.of(), findings), ConfigFile.parse(yaml, findings), findings);
+  }
+
+  private int healthy() {
+    return state.replicas().map(r -> r.healthyCount()).orElse(-1);
+  }
+
+  @Test
+  void configBeforeTheGpus_isUsedOnceTheyAreKnown() {
+    assertThat(state.config(replicas(4))).isEmpty();
+    assertThat(state.configKnown()).isTrue();
+    assertThat(state.replicas()).isEmpty();
+    assertThat(state.gpus(gpus(2))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(healthy()).isEqualTo(8);
+    assertThat(state.gpus(gpus(2))).isEmpty();
+    assertThat(state.replicas()).isEqualTo(state.replicas());
+  }
+
+  @Test
+  void firstConfigThatDoesNotFit_leavesNone() {
+    state.config(replicas(6000));
+    assertThat(state.gpus(gpus(2))).containsInstanceOf(SharingPlan.DoesNotFit.class);
+    assertThat(state.configKnown()).isFalse();
+    assertThat(state.replicas()).isEmpty();
+    assertThat(state.gpus(gpus(1))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(healthy()).isEqualTo(6000);
+  }
+
+  @Test
+  void configThatDoesNotFit_leavesTheOneBefore_andIsTriedAgainWithOtherGpus() {
+    state.gpus(gpus(2));
+    state.config(replicas(4));
+    assertThat(state.config(replicas(4000))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(state.config(replicas(6000))).containsInstanceOf(SharingPlan.DoesNotFit.class);
+    assertThat(healthy()).isEqualTo(8000);
+    assertThat(state.gpus(gpus(3))).containsInstanceOf(SharingPlan.DoesNotFit.class);
+    // Three times 4,000 do not fit either: what was planned stays.
+    assertThat(healthy()).isEqualTo(8000);
+    assertThat(state.gpus(gpus(1))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(healthy()).isEqualTo(6000);
+  }
+}

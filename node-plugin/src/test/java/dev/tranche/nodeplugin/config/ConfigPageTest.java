@@ -1,0 +1,55 @@
+package dev.tranche.nodeplugin.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+/** docs/node-plugin-config.md against the code that it describes. */
+class ConfigPageTest {
+  private static final Pattern SAMPLE = Pattern.compile("(?s)```yaml\n(.*?)```");
+
+  private static String page() throws IOException {
+    return Files.readString(Path.of("../docs/node-plugin-config.md"));
+  }
+
+  @Test
+  void table_isThatOfTheSettings() throws IOException {
+    List<String> rows = page().lines().filter(line -> line.startsWith("| `--")).toList();
+    assertThat(rows).containsExactlyElementsOf(Settings.rows());
+  }
+
+  @Test
+  void everyFileKey_isNamed() throws IOException {
+    String page = page();
+    assertThat(FileKeys.all()).isNotEmpty().allSatisfy(key -> assertThat(page).contains("`" + key));
+  }
+
+  @Test
+  void samples_areValid() throws IOException {
+    List<String> samples = SAMPLE.matcher(page()).results().map(r -> r.group(1)).toList();
+    assertThat(samples).isNotEmpty();
+    for (String sample : samples) {
+      Findings findings = new Findings();
+      ConfigFile file = ConfigFile.parse(sample, findings);
+      Config.of(Settings.read(List.of(), Map.of(), findings), file, findings);
+      assertThat(findings.errors()).as(sample).isEmpty();
+      assertThat(findings.warnings()).as(sample).isEmpty();
+      assertThat(file).as(sample).isNotEqualTo(ConfigFile.EMPTY);
+    }
+  }
+
+  @Test
+  void withoutEffect_isWarnedAbout() {
+    Findings findings = new Findings();
+    Settings settings = Settings.read(List.of("--cdi-feature-flags=a"), Map.of(), findings);
+    Config.of(settings, ConfigFile.EMPTY, findings);
+    assertThat(findings.warnings())
+        .containsExactly("--cdi-feature-flags (CDI_FEATURE_FLAGS) has no effect here");
+  }
+}

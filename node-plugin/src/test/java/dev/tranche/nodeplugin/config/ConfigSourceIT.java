@@ -1,0 +1,83 @@
+package dev.tranche.nodeplugin.config;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A folder as the kubelet mounts a ConfigMap. */
+class ConfigSourceIT {
+  @TempDir Path folder;
+  private int versions;
+
+  private ConfigSource source(String... more) {
+    List<String> flags = new ArrayList<>(List.of("--config-dir=" + folder));
+    flags.addAll(List.of(more));
+    return new ConfigSource(Settings.read(flags, Map.of(), new Findings()));
+  }
+
+  /** All keys at once, by a link that is swapped. */
+  private void mount(Map<String, String> keys) throws IOException {
+    Path version = Files.createDirectory(folder.resolve("..2026_" + versions++));
+    for (var key : keys.entrySet()) {
+      Files.writeString(version.resolve(key.getKey()), key.getValue());
+      Path link = folder.resolve(key.getKey());
+      if (!Files.isSymbolicLink(link)) {
+        Files.createSymbolicLink(link, Path.of("..data", key.getKey()));
+      }
+    }
+    Path fresh = Files.createSymbolicLink(folder.resolve("..data_tmp"), version.getFileName());
+    Files.move(fresh, folder.resolve("..data"), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  private static String replicas(int count) {
+    return "sharing: {timeSlicing: {resources: [{name: gpu, replicas: " + count + "}]}}";
+  }
+
+  private static String told(Outcome outcome) {
+    return switch (outcome) {
+      case Outcome.Refused refused -> refused.reason();
+      case Outcome.Usable usable ->
+          usable.name() + " " + usable.config().sharing().resources().getFirst().replicas();
+    };
+  }
+
+  @Test
+  void swappedLink_isAnotherState_andAnotherConfig() throws IOException {
+    mount(Map.of("a", replicas(2)));
+    ConfigSource source = source();
+    String before = source.state();
+    assertThat(source.state()).isEqualTo(before);
+    assertThat(told(source.load(""))).isEqualTo("a 2");
+    mount(Map.of("a", replicas(3)));
+    assertThat(source.state()).isNotEqualTo(before);
+    assertThat(told(source.load(""))).isEqualTo("a 3");
+  }
+
+  @Test
+  void label_selectsAKey_andAnUnknownOneIsRefusedWithTheKeysThatThereAre() throws IOException {
+    mount(Map.of("a", replicas(2), "b", replicas(3)));
+    assertThat(told(source().load("b"))).isEqualTo("b 3");
+    assertThat(told(source("--default-config=a").load(""))).isEqualTo("a 2");
+    assertThat(told(source().load("c"))).contains("\"c\"").contains("a, b");
+    assertThat(told(source().load(""))).contains("--default-config (DEFAULT_CONFIG)");
+  }
+
+  @Test
+  void missingFolder_isRefused_andAState() {
+    ConfigSource source =
+        new ConfigSource(
+            Settings.read(
+                List.of("--config-dir=" + folder.resolve("none")), Map.of(), new Findings()));
+    assertThat(told(source.load(""))).contains("cannot be read");
+    assertThat(source.state()).contains("none");
+  }
+}

@@ -1,0 +1,222 @@
+package dev.tranche.nodeplugin.gpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.health.HealthOptions;
+import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.nvml.GpuEvent;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.GpuProcess;
+import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.nodeplugin.nvml.Nvml;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.UsageReader;
+import java.nio.file.Path;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class GpuWatchTest {
+  private static final int LOST = 15;
+  private static final int UNINITIALIZED = 1;
+  private static final long QUIET_MS = 300_000;
+  private static final long REOPEN_MS = 30_000;
+
+  private long nowMs = 1_000_000;
+  private final Memory memory = new Memory();
+
+  /** NVML as a list of uuids; a "-" in front: lost. */
+  private static final class Memory implements Nvml {
+    private List<String> uuids = new ArrayList<>(List.of("GPU-a", "GPU-b"));
+    private final Deque<GpuEvent> events = new ArrayDeque<>();
+    private long eccErrors;
+    private boolean gone;
+
+    private String uuid(int index) {
+      if (gone) {
+        throw new NvmlException(UNINITIALIZED, "Uninitialized");
+      }
+      if (uuids.get(index).startsWith("-")) {
+        throw new NvmlException(LOST, "GPU is lost");
+      }
+      return uuids.get(index);
+    }
+
+    @Override
+    public String driverVersion() {
+      return "1";
+    }
+
+    @Override
+    public int count() {
+      if (gone) {
+        throw new NvmlException(UNINITIALIZED, "Uninitialized");
+      }
+      return uuids.size();
+    }
+
+    @Override
+    public GpuInfo info(int index) {
+      return new GpuInfo(index, uuid(index), "Tesla T4", index, "", 100, 0, -1);
+    }
+
+    @Override
+    public GpuReading read(int index) {
+      uuid(index);
+      return new GpuReading(index, 0, 0, 40, 1, 0, eccErrors);
+    }
+
+    @Override
+    public List<GpuProcess> processes(int index) {
+      return List.of();
+    }
+
+    @Override
+    public boolean watch(int index) {
+      return true;
+    }
+
+    @Override
+    public Optional<GpuEvent> awaitEvent(int timeoutMs) {
+      return Optional.ofNullable(events.poll());
+    }
+
+    @Override
+    public void close() {}
+  }
+
+  private GpuWatch watch(String disabled) {
+    var watch =
+        new GpuWatch(
+            new HealthOptions(XidPolicy.parse(disabled, ""), QUIET_MS, REOPEN_MS),
+            new UsageReader(Path.of("none"), Path.of("none"), () -> nowMs),
+            () -> nowMs);
+    watch.open(memory);
+    watch.sample();
+    return watch;
+  }
+
+  private static Health health(GpuWatch watch, String uuid) {
+    return watch.gpus().stream()
+        .filter(gpu -> gpu.info().uuid().equals(uuid))
+        .findFirst()
+        .orElseThrow()
+        .health();
+  }
+
+  @Test
+  void xid_hitsItsGpuAlone_andEndsAfterQuietTime() throws Exception {
+    GpuWatch watch = watch("");
+    memory.events.add(new GpuEvent(1, 94));
+    assertThat(watch.awaitError(0)).isTrue();
+    assertThat(health(watch, "GPU-a").healthy()).isTrue();
+    assertThat(health(watch, "GPU-b").reason()).contains("XID 94");
+    nowMs += QUIET_MS - 1;
+    watch.sample();
+    assertThat(health(watch, "GPU-b").healthy()).isFalse();
+    nowMs++;
+    watch.sample();
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
+  }
+
+  @Test
+  void eventOfNobodyKnown_concernsAll_andADisabledOneNobody() throws Exception {
+    GpuWatch watch = watch("48");
+    memory.events.add(new GpuEvent(0, GpuEvent.DOUBLE_BIT_ECC));
+    assertThat(watch.awaitError(0)).isFalse();
+    memory.events.add(new GpuEvent(GpuEvent.ANY, 79));
+    assertThat(watch.awaitError(0)).isTrue();
+    assertThat(watch.gpus()).noneMatch(gpu -> gpu.health().healthy());
+  }
+
+  @Test
+  void moreMemoryErrors_areAFault_thoseFromBeforeAreNot() {
+    memory.eccErrors = 3;
+    GpuWatch watch = watch("");
+    assertThat(health(watch, "GPU-a").healthy()).isTrue();
+    memory.eccErrors = 4;
+    watch.sample();
+    assertThat(health(watch, "GPU-a").reason()).contains("4 uncorrectable");
+  }
+
+  @Test
+  void gpuThatIsLost_leavesTheOthers_andReturnsWithANewSession() {
+    GpuWatch watch = watch("");
+    memory.uuids.set(0, "-GPU-a");
+    watch.sample();
+    assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
+    assertThat(watch.reopenDue()).isFalse();
+    nowMs += REOPEN_MS;
+    assertThat(watch.reopenDue()).isTrue();
+    memory.uuids.set(0, "GPU-a");
+    watch.open(memory);
+    watch.sample();
+    assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
+    nowMs += REOPEN_MS;
+    assertThat(watch.reopenDue()).isFalse();
+  }
+
+  @Test
+  void gpuThatIsListedNoMore_isLost_andTheOtherIsReadAtItsNewIndex() throws Exception {
+    GpuWatch watch = watch("");
+    memory.uuids = new ArrayList<>(List.of("GPU-b"));
+    watch.sample();
+    assertThat(health(watch, "GPU-a").reason()).contains("lists this GPU no more");
+    GpuStatus other = watch.gpus().get(1);
+    assertThat(other.info().index()).isZero();
+    assertThat(other.load()).isNotNull();
+    memory.events.add(new GpuEvent(0, 94));
+    watch.awaitError(0);
+    assertThat(health(watch, "GPU-b").healthy()).isFalse();
+    assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
+  }
+
+  @Test
+  void nvmlThatIsGone_losesAllGpus_untilItIsOpenAgain() {
+    GpuWatch watch = watch("");
+    memory.gone = true;
+    assertThatThrownBy(watch::sample).isInstanceOf(NvmlException.class);
+    watch.closed("reloading");
+    assertThat(watch.gpus())
+        .hasSize(2)
+        .allMatch(gpu -> gpu.health() instanceof Health.Lost && gpu.load() == null);
+    memory.gone = false;
+    watch.open(memory);
+    watch.sample();
+    assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
+  }
+
+  @Test
+  void nodeWithoutGpu_looksAgain() {
+    memory.uuids = new ArrayList<>();
+    GpuWatch watch = watch("");
+    nowMs += REOPEN_MS;
+    assertThat(watch.reopenDue()).isTrue();
+    memory.uuids = new ArrayList<>(List.of("GPU-a"));
+    watch.open(memory);
+    assertThat(watch.gpus()).hasSize(1);
+  }
+
+  @Test
+  void news_areTheChangesOfHealth() {
+    GpuWatch watch = watch("");
+    List<GpuStatus> before = watch.gpus();
+    memory.uuids.set(0, "-GPU-a");
+    watch.sample();
+    List<GpuStatus> lost = watch.gpus();
+    assertThat(HealthNews.between(before, lost))
+        .singleElement()
+        .returns("GpuLost", HealthNews::reason)
+        .satisfies(news -> assertThat(news.message()).contains("GPU-a", "GPU is lost"));
+    assertThat(HealthNews.between(lost, before))
+        .extracting(HealthNews::reason)
+        .containsExactly("GpuReturned");
+    assertThat(HealthNews.between(List.of(), before)).isEmpty();
+  }
+}

@@ -1,0 +1,77 @@
+package dev.tranche.nodeplugin.mps;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.kubelet.ContainerAllocateResponse;
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class MpsClientTest {
+  private static final String LIMIT = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT";
+  private static final String THREADS = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
+
+  private static GpuStatus gpu(int index) {
+    var info = new GpuInfo(index, "GPU-" + index, "Tesla T4", index, "", 15360L << 20, 0, -1, 7);
+    return new GpuStatus(info, Health.good(), null);
+  }
+
+  private static ContainerAllocateResponse answer(SharingStrategy strategy, String... ids) {
+    Settings given = Settings.read(List.of("--mps-root=/srv/mps"), Map.of(), new Findings());
+    var ten = new GpuSharing("nvidia.com/gpu", 10, strategy, false);
+    var replicas =
+        new Replicas(
+            Config.of(given, ConfigFile.EMPTY, new Findings()),
+            ten.resource(),
+            List.of(gpu(0), gpu(1)),
+            Map.of("GPU-0", ten, "GPU-1", ten),
+            List.of());
+    var response = ContainerAllocateResponse.newBuilder();
+    new MpsClient(replicas).addTo(response, List.of(ids));
+    return response.build();
+  }
+
+  @Test
+  void oneReplica_getsTheDaemonsFoldersAndATenth() {
+    var answer = answer(SharingStrategy.MPS, "GPU-1::7");
+    assertThat(answer.getEnvsMap())
+        .containsOnly(
+            Map.entry("CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu/pipe"),
+            Map.entry(THREADS, "10"),
+            Map.entry(LIMIT, "GPU-1=1536M"));
+    assertThat(answer.getMountsList())
+        .extracting(m -> m.getHostPath() + " at " + m.getContainerPath())
+        .containsExactly(
+            "/srv/mps/nvidia.com/gpu/pipe at /mps/nvidia.com/gpu/pipe", "/srv/mps/shm at /dev/shm");
+  }
+
+  @Test
+  void threeReplicas_getThreeTenths() {
+    assertThat(answer(SharingStrategy.MPS, "GPU-0::1", "GPU-0::5", "GPU-0::2").getEnvsMap())
+        .containsEntry(THREADS, "30")
+        .containsEntry(LIMIT, "GPU-0=4608M");
+  }
+
+  @Test
+  void unequalSharesOfTwoGpus_haveTheirOwnMemoryAndTheLesserThreads() {
+    assertThat(answer(SharingStrategy.MPS, "GPU-1::0", "GPU-0::1", "GPU-0::2").getEnvsMap())
+        .containsEntry(THREADS, "10")
+        .containsEntry(LIMIT, "GPU-0=3072M,GPU-1=1536M");
+  }
+
+  @Test
+  void timeSlicedGpu_getsNothing() {
+    assertThat(answer(SharingStrategy.TIME_SLICING, "GPU-0::1"))
+        .isEqualTo(ContainerAllocateResponse.getDefaultInstance());
+  }
+}

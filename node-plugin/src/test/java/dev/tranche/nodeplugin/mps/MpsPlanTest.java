@@ -1,0 +1,113 @@
+package dev.tranche.nodeplugin.mps;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.gpu.MpsClientLimit;
+import dev.tranche.nodeplugin.gpu.SharingPlan;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class MpsPlanTest {
+  private static final List<GpuInfo> GPUS = List.of(gpu(0, 7), gpu(1, 7));
+
+  private static GpuInfo gpu(int index, int computeMajor) {
+    return new GpuInfo(
+        index, "GPU-" + index, "Tesla T4", index, "", 15360L << 20, 0, -1, computeMajor);
+  }
+
+  private static GpuSharing sharing(int replicas, boolean failGreater) {
+    return new GpuSharing("nvidia.com/gpu", replicas, SharingStrategy.MPS, failGreater);
+  }
+
+  private static MpsPlan plan(boolean standAlone, GpuSharing first, GpuSharing second) {
+    return MpsPlan.of(Map.of("GPU-0", first, "GPU-1", second), GPUS, standAlone);
+  }
+
+  @Test
+  void standAlone_daemonsDefaultsAreOneReplicas() {
+    MpsPlan plan = plan(true, sharing(10, true), sharing(10, true));
+    assertThat(plan.sets()).singleElement().returns("", MpsSet::visibleDevices);
+    assertThat(plan.sets().getFirst().commands())
+        .containsExactly(
+            "set_default_device_pinned_mem_limit GPU-0 1536M",
+            "set_default_device_pinned_mem_limit GPU-1 1536M",
+            "set_default_active_thread_percentage 10");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"false, true", "true, false"})
+  void sharesOfSeveralReplicas_needACeilingOfTheWholeGpu(boolean standAlone, boolean failGreater) {
+    MpsPlan plan = plan(standAlone, sharing(10, failGreater), sharing(10, failGreater));
+    assertThat(plan.sets().getFirst().commands())
+        .containsExactly(
+            "set_default_device_pinned_mem_limit GPU-0 15360M",
+            "set_default_device_pinned_mem_limit GPU-1 15360M",
+            "set_default_active_thread_percentage 100");
+  }
+
+  @Test
+  void oneGpuOfTwo_isTheOnlyOneThatItsDaemonSees() {
+    MpsPlan plan = plan(true, GpuSharing.whole("nvidia.com/gpu"), sharing(4, true));
+    assertThat(plan.sets()).singleElement().returns("GPU-1", MpsSet::visibleDevices);
+    assertThat(plan.lines()).containsExactly("GPU-1 4 nvidia.com/gpu");
+  }
+
+  @Test
+  void timeSlicing_needsNoDaemon() {
+    var sliced = new GpuSharing("nvidia.com/gpu", 4, SharingStrategy.TIME_SLICING, false);
+    assertThat(plan(true, sliced, sliced).needed()).isFalse();
+  }
+
+  @ParameterizedTest
+  @CsvSource({"6, 16", "7, 48", "9, 48", "0, 16"})
+  void clientLimit_isOfTheArchitecture(int computeMajor, int clients) {
+    assertThat(MpsClientLimit.of(gpu(0, computeMajor))).isEqualTo(clients);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"7, 48, ''", "7, 49, lower replicas to 48", "6, 17, lower replicas to 16"})
+  void moreReplicasThanClients_areAConfigErrorThatNamesTheLimit(
+      int computeMajor, int replicas, String sentence) {
+    Findings findings = new Findings();
+    String file =
+        "{version: v1, sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: %d}]}}}"
+            .formatted(replicas);
+    Settings given = Settings.read(List.of("--mps-root=/run/nvidia/mps"), Map.of(), findings);
+    Config config = Config.of(given, ConfigFile.parse(file, findings), findings);
+    assertThat(findings.errors()).isEmpty();
+    String refused =
+        switch (SharingPlan.of(config, List.of(gpu(0, computeMajor)))) {
+          case SharingPlan.Fits ignored -> "";
+          case SharingPlan.DoesNotFit misfit -> misfit.reason();
+        };
+    if (sentence.isEmpty()) {
+      assertThat(refused).isEmpty();
+    } else {
+      assertThat(refused)
+          .contains("sharing.mps.resources[0].replicas is " + replicas)
+          .contains("GPU-0")
+          .endsWith(sentence);
+    }
+  }
+
+  @Test
+  void whileNoDaemonServes_mpsGpusAreWhole() {
+    Config config =
+        Config.of(
+            Settings.read(List.of(), Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
+    var sliced = new GpuSharing("nvidia.com/gpu.shared", 4, SharingStrategy.TIME_SLICING, false);
+    assertThat(WithoutMps.of(Map.of("GPU-0", sharing(10, true), "GPU-1", sliced), config, GPUS))
+        .containsOnly(
+            Map.entry("GPU-0", GpuSharing.whole("nvidia.com/gpu")), Map.entry("GPU-1", sliced));
+  }
+}

@@ -1,0 +1,88 @@
+package dev.tranche.nodeplugin.mps;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
+
+class MpsWatchTest {
+  private static final MpsStatus SILENT = new MpsStatus.Silent();
+  private static final MpsStatus SERVING = new MpsStatus.Serving(plan(10).lines());
+
+  private long nowMs = 5_000;
+  private final MpsWatch watch = new MpsWatch("gpu-node", () -> nowMs);
+
+  private static MpsPlan plan(int replicas) {
+    var gpu = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 15360L << 20, 0, -1, 7);
+    var how = new GpuSharing("nvidia.com/gpu", replicas, SharingStrategy.MPS, true);
+    return MpsPlan.of(Map.of("GPU-0", how), List.of(gpu), true);
+  }
+
+  @Test
+  void missingDaemon_isAwaitedAndThenNamedWithItsCure() {
+    assertThat(watch.update(plan(10), SILENT)).isEqualTo(new MpsStanding.Awaited());
+    nowMs += MpsWatch.AWAIT_MS;
+    assertThat(watch.update(plan(10), SILENT)).isInstanceOf(MpsStanding.Missing.class);
+    assertThat(watch.standing().reason())
+        .contains("kubectl label node gpu-node nvidia.com/mps.capable=true")
+        .contains("DaemonSet tranche-mps-control-daemon");
+  }
+
+  @Test
+  void daemonThatComes_serves() {
+    watch.update(plan(10), SILENT);
+    nowMs += MpsWatch.AWAIT_MS;
+    watch.update(plan(10), SILENT);
+    assertThat(watch.update(plan(10), SERVING)).isEqualTo(new MpsStanding.Serving());
+  }
+
+  @Test
+  void daemonThatServed_isLostAtOnce() {
+    watch.update(plan(10), SERVING);
+    assertThat(watch.update(plan(10), new MpsStatus.Failing("no GPU")))
+        .isInstanceOf(MpsStanding.Lost.class)
+        .returns("the MPS control daemon of this node does not serve: no GPU", MpsStanding::reason);
+  }
+
+  @Test
+  void daemonOfAnotherConfig_doesNotServe() {
+    watch.update(plan(10), SERVING);
+    assertThat(watch.update(plan(5), SERVING).reason()).contains("not taken over this config yet");
+  }
+
+  @Test
+  void configWithoutMps_forgetsTheDaemon() {
+    watch.update(plan(10), SERVING);
+    assertThat(watch.update(MpsPlan.NONE, SERVING)).isEqualTo(new MpsStanding.NotNeeded());
+    assertThat(watch.update(plan(10), SILENT)).isEqualTo(new MpsStanding.Awaited());
+  }
+
+  static List<MpsStatus> statuses() {
+    return List.of(SERVING, new MpsStatus.Serving(List.of()), new MpsStatus.Failing("no GPU"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("statuses")
+  void status_isReadAsItWasWritten(MpsStatus status) {
+    assertThat(MpsStatus.parse(MpsStatus.text(status))).isEqualTo(status);
+  }
+
+  @Test
+  void unknownStatus_isSilence() {
+    assertThat(MpsStatus.parse("later\nversion")).isEqualTo(SILENT);
+    assertThat(MpsStatus.parse("")).isEqualTo(SILENT);
+  }
+
+  @Test
+  void mountPoint_isFoundInTheKernelsList() {
+    String mounts = "29 1 0:26 / /mps/shm rw,nosuid shared:5 - tmpfs shm rw,size=50%\n";
+    assertThat(ShmMount.isMountPoint(java.nio.file.Path.of("/mps/shm"), mounts)).isTrue();
+    assertThat(ShmMount.isMountPoint(java.nio.file.Path.of("/mps"), mounts)).isFalse();
+  }
+}

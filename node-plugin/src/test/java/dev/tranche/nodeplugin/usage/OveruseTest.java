@@ -1,0 +1,94 @@
+package dev.tranche.nodeplugin.usage;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.Holding;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class OveruseTest {
+  private static final String GPU = "GPU-a";
+  private static final long USABLE = 1_000;
+  private static final Grants GRANTS =
+      Grants.of(
+          List.of(holding("greedy", "GPU-a::0", "GPU-a::1"), holding("meek", "GPU-a::2")),
+          Map.of("GPU-a::0", 0.1, "GPU-a::1", 0.1, "GPU-a::2", 0.1));
+
+  private final Overuse overuse = new Overuse(new OveruseOptions(0.05, 3, true));
+
+  private static Holding holding(String pod, String... ids) {
+    return Holding.newBuilder()
+        .setNamespace("ns")
+        .setPod(pod)
+        .setContainer("c")
+        .addAllDeviceIds(List.of(ids))
+        .build();
+  }
+
+  private static ContainerUse use(String pod, long bytes) {
+    return new ContainerUse("ns", pod, "c", bytes, 0);
+  }
+
+  private List<Overuse.News> judge(ContainerUse... uses) {
+    return overuse.judge(GPU, USABLE, 10, List.of(uses), GRANTS);
+  }
+
+  @Test
+  void episode_isToldOnce_withItsNeighbours_andEndsOnce() {
+    assertThat(judge(use("greedy", 211))).isEmpty();
+    assertThat(judge(use("greedy", 211))).isEmpty();
+    assertThat(overuse.cordonReason(GPU)).isEmpty();
+    assertThat(judge(use("greedy", 211)))
+        .singleElement()
+        .returns(true, Overuse.News::began)
+        .returns(200L, Overuse.News::grantedBytes)
+        .satisfies(news -> assertThat(news.neighbours()).containsExactly("ns/meek"));
+    assertThat(overuse.cordonReason(GPU)).contains("ns/greedy");
+    for (int i = 0; i < 5; i++) {
+      assertThat(judge(use("greedy", 500))).isEmpty();
+    }
+    assertThat(judge(use("greedy", 200))).isEmpty();
+    assertThat(judge(use("greedy", 200))).isEmpty();
+    assertThat(judge(use("greedy", 200))).singleElement().returns(false, Overuse.News::began);
+    assertThat(overuse.cordonReason(GPU)).isEmpty();
+  }
+
+  @Test
+  void useWithinTheTolerance_orForAMomentOnly_isNone() {
+    for (int i = 0; i < 10; i++) {
+      assertThat(judge(use("greedy", i % 3 == 2 ? 210 : 900))).isEmpty();
+    }
+  }
+
+  @Test
+  void containerThatLeaves_endsItsEpisode() {
+    for (int i = 0; i < 3; i++) {
+      judge(use("greedy", 500));
+    }
+    assertThat(judge()).singleElement().returns(false, Overuse.News::began);
+    assertThat(overuse.cordonReason(GPU)).isEmpty();
+    assertThat(judge()).isEmpty();
+  }
+
+  @Test
+  void containerWithoutAGrant_mayHaveALittle() {
+    for (int i = 0; i < 5; i++) {
+      assertThat(judge(use("monitor", 5))).isEmpty();
+    }
+    judge(use("stranger", 6));
+    judge(use("stranger", 6));
+    assertThat(judge(use("stranger", 6)))
+        .singleElement()
+        .satisfies(
+            news ->
+                assertThat(news.neighbours()).containsExactlyInAnyOrder("ns/greedy", "ns/meek"));
+  }
+
+  @Test
+  void observing_cordonsNothing() {
+    var observing = new Overuse(new OveruseOptions(0.05, 1, false));
+    assertThat(observing.judge(GPU, USABLE, 10, List.of(use("greedy", 900)), GRANTS)).hasSize(1);
+    assertThat(observing.cordonReason(GPU)).isEmpty();
+  }
+}
