@@ -57,6 +57,11 @@ struct process_info {
     unsigned gpu_instance, compute_instance;
 };
 
+struct attributes {
+    unsigned multiprocessors, copy_engines, decoders, encoders, jpeg, ofa, gpu_slices, compute_slices;
+    unsigned long long memory_mib;
+};
+
 struct process_sample {
     unsigned pid;
     unsigned long long time_us;
@@ -78,6 +83,7 @@ struct event_set {
 _Static_assert(sizeof(struct memory_v2) == 40, "nvmlMemory_v2_t");
 _Static_assert(sizeof(struct pci_info) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct process_info) == 24, "nvmlProcessInfo_t");
+_Static_assert(sizeof(struct attributes) == 40, "nvmlDeviceAttributes_t");
 _Static_assert(sizeof(struct process_sample) == 32, "nvmlProcessUtilizationSample_t");
 _Static_assert(sizeof(struct event_data) == 32, "nvmlEventData_t");
 
@@ -85,7 +91,14 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct state state;
 static int initialized;
 
-/* A handle is the address of the GPU's place in the state, which keeps it when the file is read again. */
+static int is_mig(device_t device)
+{
+    return device >= state.mig && device < state.mig + MIGS_MAX;
+}
+
+/*
+ * A handle is the address of the GPU's or MIG device's place in the state, which keeps it when the file is read again.
+ */
 static int enter(device_t device)
 {
     pthread_mutex_lock(&lock);
@@ -94,6 +107,8 @@ static int enter(device_t device)
     state_refresh(&state);
     if (device == NULL)
         return SUCCESS;
+    if (is_mig(device))
+        return device - state.mig >= state.migs || state.gpu[device->parent].lost ? GPU_IS_LOST : SUCCESS;
     if (device < state.gpu || device >= state.gpu + GPUS_MAX)
         return INVALID_ARGUMENT;
     return device->lost || device - state.gpu >= state.gpus ? GPU_IS_LOST : SUCCESS;
@@ -194,6 +209,15 @@ NVML int nvmlDeviceGetMinorNumber(device_t device, unsigned *minor)
     return leave(result);
 }
 
+static void tell_pci(struct pci_info *pci, const struct gpu *gpu)
+{
+    memset(pci, 0, sizeof *pci);
+    snprintf(pci->bus_id, sizeof pci->bus_id, "%s", gpu->pci);
+    sscanf(gpu->pci, "%x:%x:%x", &pci->domain, &pci->bus, &pci->device);
+    snprintf(pci->bus_id_legacy, sizeof pci->bus_id_legacy, "%04X:%02X:%02X.0", pci->domain & 0xffff,
+             pci->bus & 0xff, pci->device & 0xff);
+}
+
 NVML int nvmlDeviceGetCudaComputeCapability(device_t device, int *major, int *minor)
 {
     int result = enter(device);
@@ -226,14 +250,9 @@ NVML int nvmlDeviceSetComputeMode(device_t device, unsigned mode)
 NVML int nvmlDeviceGetPciInfo_v3(device_t device, struct pci_info *pci)
 {
     int result = enter(device);
-    if (result != SUCCESS)
-        return leave(result);
-    memset(pci, 0, sizeof *pci);
-    snprintf(pci->bus_id, sizeof pci->bus_id, "%s", device->pci);
-    sscanf(device->pci, "%x:%x:%x", &pci->domain, &pci->bus, &pci->device);
-    snprintf(pci->bus_id_legacy, sizeof pci->bus_id_legacy, "%04X:%02X:%02X.0", pci->domain & 0xffff,
-             pci->bus & 0xff, pci->device & 0xff);
-    return leave(SUCCESS);
+    if (result == SUCCESS)
+        tell_pci(pci, device);
+    return leave(result);
 }
 
 NVML int nvmlDeviceGetMemoryInfo(device_t device, struct memory *memory)
@@ -267,9 +286,19 @@ NVML int nvmlDeviceGetUtilizationRates(device_t device, struct utilization *util
     int result = enter(device);
     if (result != SUCCESS)
         return leave(result);
+    /* As NVML, which knows neither a MIG device's utilization nor that of a GPU with MIG on. */
+    if (is_mig(device) || device->mig > 0)
+        return leave(NOT_SUPPORTED);
     utilization->gpu = device->sm;
     utilization->memory = device->memory_util;
     return leave(SUCCESS);
+}
+
+static int process_is_on(const struct process *process, device_t device)
+{
+    if (is_mig(device))
+        return process->gpu == device->parent && process->mig == device->index;
+    return process->gpu == device->index;
 }
 
 static int running(device_t device, unsigned *count, struct process_info *infos, int graphics)
@@ -279,7 +308,7 @@ static int running(device_t device, unsigned *count, struct process_info *infos,
         return leave(result);
     unsigned room = *count, found = 0;
     for (int i = 0; i < state.processes; i++) {
-        if (state.process[i].gpu != device->index || state.process[i].graphics != graphics)
+        if (!process_is_on(&state.process[i], device) || state.process[i].graphics != graphics)
             continue;
         if (found < room && infos != NULL) {
             struct process_info info = {state.process[i].pid, state.process[i].used_mib << 20, ~0u, ~0u};
@@ -289,6 +318,106 @@ static int running(device_t device, unsigned *count, struct process_info *infos,
     }
     *count = found;
     return leave(found > room ? INSUFFICIENT_SIZE : SUCCESS);
+}
+
+NVML int nvmlDeviceGetMigMode(device_t device, unsigned *current, unsigned *pending)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (is_mig(device) || device->mig < 0)
+        return leave(NOT_SUPPORTED);
+    *current = *pending = (unsigned)device->mig;
+    return leave(SUCCESS);
+}
+
+NVML int nvmlDeviceGetMaxMigDeviceCount(device_t device, unsigned *count)
+{
+    int result = enter(device);
+    if (result == SUCCESS)
+        *count = device->mig < 0 ? 0 : 7;
+    return leave(result);
+}
+
+NVML int nvmlDeviceGetMigDeviceHandleByIndex(device_t device, unsigned index, device_t *mig)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    for (int i = 0; i < state.migs; i++)
+        if (state.mig[i].parent == device->index && state.mig[i].index == (int)index) {
+            *mig = &state.mig[i];
+            return leave(SUCCESS);
+        }
+    return leave(NOT_FOUND);
+}
+
+NVML int nvmlDeviceGetGpuInstanceId(device_t device, unsigned *id)
+{
+    int result = enter(device);
+    if (result == SUCCESS && !is_mig(device))
+        return leave(NOT_SUPPORTED);
+    if (result == SUCCESS)
+        *id = device->gi;
+    return leave(result);
+}
+
+NVML int nvmlDeviceGetComputeInstanceId(device_t device, unsigned *id)
+{
+    int result = enter(device);
+    if (result == SUCCESS && !is_mig(device))
+        return leave(NOT_SUPPORTED);
+    if (result == SUCCESS)
+        *id = device->ci;
+    return leave(result);
+}
+
+NVML int nvmlDeviceGetAttributes_v2(device_t device, struct attributes *attributes)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    memset(attributes, 0, sizeof *attributes);
+    attributes->gpu_slices = device->gi_slices;
+    attributes->compute_slices = device->ci_slices;
+    attributes->memory_mib = device->memory_mib;
+    return leave(is_mig(device) ? SUCCESS : NOT_SUPPORTED);
+}
+
+NVML int nvmlDeviceGetTopologyCommonAncestor(device_t device, device_t other, int *level)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (device->pcie_switch >= 0 && device->pcie_switch == other->pcie_switch)
+        *level = 10;
+    else
+        *level = device->node == other->node ? 40 : 50;
+    return leave(SUCCESS);
+}
+
+NVML int nvmlDeviceGetNvLinkState(device_t device, unsigned link, unsigned *active)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (link >= LINKS_MAX)
+        return leave(INVALID_ARGUMENT);
+    if (device->nvlink[0] < 0)
+        return leave(NOT_SUPPORTED);
+    *active = device->nvlink[link] >= 0;
+    return leave(SUCCESS);
+}
+
+NVML int nvmlDeviceGetNvLinkRemotePciInfo_v2(device_t device, unsigned link, struct pci_info *pci)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (link >= LINKS_MAX || device->nvlink[link] < 0 || device->nvlink[link] >= state.gpus)
+        return leave(INVALID_ARGUMENT);
+    tell_pci(pci, &state.gpu[device->nvlink[link]]);
+    return leave(SUCCESS);
 }
 
 NVML int nvmlDeviceGetComputeRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)

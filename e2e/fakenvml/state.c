@@ -66,8 +66,22 @@ static void gpu_defaults(struct gpu *gpu)
     gpu->cc_major = 7;
     gpu->cc_minor = 5;
     gpu->mig = -1;
+    for (int i = 0; i < LINKS_MAX; i++)
+        gpu->nvlink[i] = -1;
+    gpu->pcie_switch = -1;
+    gpu->parent = -1;
     gpu->temperature_c = gpu->power_mw = gpu->throttle = gpu->ecc_uncorrected = -1;
     snprintf(gpu->model, sizeof gpu->model, "Tesla T4");
+}
+
+/* "1,1,2": two links to GPU 1 and one to GPU 2. */
+static void set_nvlinks(struct gpu *gpu, const char *list)
+{
+    for (int i = 0; i < LINKS_MAX && *list != '\0'; i++) {
+        char *end;
+        gpu->nvlink[i] = (int)strtol(list, &end, 10);
+        list = *end == ',' ? end + 1 : end;
+    }
 }
 
 static void gpu_set(struct gpu *gpu, const char *key, const char *value)
@@ -97,6 +111,12 @@ static void gpu_set(struct gpu *gpu, const char *key, const char *value)
         gpu->lost = number != 0;
     else if (strcmp(key, "mig") == 0)
         gpu->mig = number != 0;
+    else if (strcmp(key, "nvlink") == 0)
+        set_nvlinks(gpu, value);
+    else if (strcmp(key, "switch") == 0)
+        gpu->pcie_switch = (int)number;
+    else if (strcmp(key, "node") == 0)
+        gpu->node = (int)number;
     else if (strcmp(key, "temperature_c") == 0)
         gpu->temperature_c = (long long)number;
     else if (strcmp(key, "power_mw") == 0)
@@ -127,9 +147,53 @@ static int gpu_line(struct state *state, char *line)
     return 0;
 }
 
+static void mig_set(struct gpu *mig, const char *key, const char *value)
+{
+    if (strcmp(key, "gpu") == 0)
+        mig->parent = atoi(value);
+    else if (strcmp(key, "gi") == 0)
+        mig->gi = (unsigned)strtoul(value, NULL, 10);
+    else if (strcmp(key, "ci") == 0)
+        mig->ci = (unsigned)strtoul(value, NULL, 10);
+    else if (strcmp(key, "profile") == 0)
+        snprintf(mig->model, sizeof mig->model, "%s", value);
+    else
+        gpu_set(mig, key, value);
+}
+
+/* A profile starts with the slices: 1g.5gb, or 1c.2g.10gb for one compute slice of two. */
+static int mig_slices(struct gpu *mig)
+{
+    if (sscanf(mig->model, "%uc.%ug.", &mig->ci_slices, &mig->gi_slices) == 2)
+        return 0;
+    if (sscanf(mig->model, "%ug.", &mig->gi_slices) != 1)
+        return -1;
+    mig->ci_slices = mig->gi_slices;
+    return 0;
+}
+
+static int mig_line(struct state *state, char *line)
+{
+    struct gpu mig;
+    char *key, *value, profile[TEXT_MAX];
+    int more;
+    gpu_defaults(&mig);
+    mig.model[0] = '\0';
+    while ((more = next_pair(&line, &key, &value)) > 0)
+        mig_set(&mig, key, value);
+    if (more < 0 || mig.parent < 0 || mig.parent >= state->gpus || state->migs == MIGS_MAX || mig.index < 0 ||
+        mig.uuid[0] == '\0' || mig.memory_mib == 0 || mig_slices(&mig) != 0)
+        return -1;
+    memcpy(profile, mig.model, sizeof profile);
+    if (snprintf(mig.model, sizeof mig.model, "%.60s MIG %.30s", state->gpu[mig.parent].model, profile) < 0)
+        return -1;
+    state->mig[state->migs++] = mig;
+    return 0;
+}
+
 static int process_line(struct state *state, char *line)
 {
-    struct process process = {-1, 0, 0, 0, 0};
+    struct process process = {-1, 0, 0, -1, 0, 0};
     char *key, *value;
     int more;
     while ((more = next_pair(&line, &key, &value)) > 0) {
@@ -139,6 +203,8 @@ static int process_line(struct state *state, char *line)
             process.pid = (unsigned)strtoul(value, NULL, 10);
         else if (strcmp(key, "used_mib") == 0)
             process.used_mib = strtoull(value, NULL, 10);
+        else if (strcmp(key, "mig") == 0)
+            process.mig = atoi(value);
         else if (strcmp(key, "sm") == 0)
             process.sm = (unsigned)strtoul(value, NULL, 10);
         else if (strcmp(key, "graphics") == 0)
@@ -193,6 +259,8 @@ static int state_line(struct state *state, char *line)
     char *rest = line + word;
     if (word == 3 && strncmp(line, "gpu", word) == 0)
         return gpu_line(state, rest);
+    if (word == 3 && strncmp(line, "mig", word) == 0)
+        return mig_line(state, rest);
     if (word == 7 && strncmp(line, "process", word) == 0)
         return process_line(state, rest);
     if (word == 3 && strncmp(line, "xid", word) == 0)

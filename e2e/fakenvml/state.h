@@ -2,7 +2,7 @@
 #ifndef TRANCHE_FAKENVML_STATE_H
 #define TRANCHE_FAKENVML_STATE_H
 
-enum { GPUS_MAX = 64, PROCESSES_MAX = 256, XIDS_MAX = 256, TEXT_MAX = 96 };
+enum { GPUS_MAX = 64, MIGS_MAX = 256, PROCESSES_MAX = 256, XIDS_MAX = 256, TEXT_MAX = 96, LINKS_MAX = 18 };
 
 struct gpu {
     int index;
@@ -19,6 +19,16 @@ struct gpu {
     unsigned cc_minor;
     int lost;
     int mig;
+    /* Topology: the GPU at the other end of each NVLink, or -1; PCIe switch, -1 for none; NUMA node. */
+    int nvlink[LINKS_MAX];
+    int pcie_switch;
+    int node;
+    /* Of a MIG device only; index is then its number on its GPU. */
+    int parent;
+    unsigned gi;
+    unsigned ci;
+    unsigned gi_slices;
+    unsigned ci_slices;
     long long temperature_c;
     long long power_mw;
     long long throttle;
@@ -29,6 +39,7 @@ struct process {
     int gpu;
     unsigned pid;
     unsigned long long used_mib;
+    int mig;
     unsigned sm;
     int graphics;
 };
@@ -48,6 +59,8 @@ struct state {
     int xids;
     char driver[TEXT_MAX];
     struct gpu gpu[GPUS_MAX];
+    int migs;
+    struct gpu mig[MIGS_MAX];
     struct process process[PROCESSES_MAX];
     struct xid xid[XIDS_MAX];
 };

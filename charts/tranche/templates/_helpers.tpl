@@ -94,6 +94,12 @@ default: |
 {{- toYaml $env -}}
 {{- end -}}
 
+{{/* "true" where containers may be given their GPUs by CDI: the specs then go to the node's folder. */}}
+{{- define "tranche.cdi" -}}
+{{- $said := printf "%s %s" (include "tranche.pluginEnv" .) (include "tranche.configMap" .) -}}
+{{- if or .Values.config.name (regexMatch "cdi-(cri|annotations)" $said) -}}true{{- end -}}
+{{- end -}}
+
 {{/* The extended resources that the configs advertise, as a JSON list. A config may rename, so all keys are read. */}}
 {{- define "tranche.resources" -}}
 {{- $names := list -}}

@@ -9,6 +9,7 @@ import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.events.NodeEvents;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
@@ -21,6 +22,7 @@ import dev.tranche.nodeplugin.metrics.Readiness;
 import dev.tranche.nodeplugin.mps.MpsRoot;
 import dev.tranche.nodeplugin.mps.MpsStanding;
 import dev.tranche.nodeplugin.mps.StatusFile;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.stream.Exchange;
 import dev.tranche.nodeplugin.stream.ReportStreams;
 import dev.tranche.nodeplugin.stream.Resolver;
@@ -53,12 +55,13 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private final Vertx vertx;
   private final NodeMetrics metrics = new NodeMetrics();
-  private final NodeState state = new NodeState();
+  private final NodeState state;
   private final NodeEvents events = new NodeEvents(metrics, System::currentTimeMillis, this::tell);
   private final Assignments assignments = new Assignments();
   private final AssignmentKeeper keeper;
   private final HeldKeeper heldKeeper;
   private final Kubelet kubelet;
+  private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
   private final Reports reports;
   private final MpsKeeper mps;
@@ -75,12 +78,14 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       Vertx vertx,
       Options options,
       OveruseOptions overuseOptions,
-      Supplier<List<String>> controlDevices,
+      Supplier<Hardware> hardware,
       Resolver resolver) {
     this.vertx = vertx;
+    this.state = new NodeState(hardware);
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
     this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
-    this.kubelet = new Kubelet(vertx, options, assignments, controlDevices, metrics, this);
+    this.kubelet = new Kubelet(vertx, options, assignments, hardware, metrics, this);
+    this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, events, metrics, this::publish);
     this.streams =
         options
             .extender()
@@ -252,8 +257,13 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private void publish() {
     followMps();
     if (!state.draining()) {
-      state.replicas().ifPresent(kubelet::publish);
+      state.replicas().filter(this::canBeGiven).ifPresent(kubelet::publish);
     }
+  }
+
+  private boolean canBeGiven(NodeReplicas replicas) {
+    List<GpuInfo> gpus = state.gpus().stream().map(GpuStatus::info).toList();
+    return cdi.ready(replicas.config().allocate(), gpus);
   }
 
   private void followMps() {

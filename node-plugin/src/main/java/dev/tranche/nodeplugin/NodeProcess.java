@@ -7,8 +7,11 @@ import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.WatchOptions;
+import dev.tranche.nodeplugin.gpu.Closeness;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
+import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
@@ -22,7 +25,6 @@ import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -36,9 +38,6 @@ import org.slf4j.LoggerFactory;
 final class NodeProcess implements NvmlThread.Listener {
   private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
   private static final int STOP_LIMIT_MS = 4_000;
-  // NVIDIA's; which of them exist depends on the driver's modules.
-  private static final List<String> CONTROL_DEVICES =
-      List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset");
 
   private final Options options;
   private final WatchOptions watch;
@@ -50,7 +49,7 @@ final class NodeProcess implements NvmlThread.Listener {
   // As the first config has them; read by the NVML thread.
   private volatile boolean failOnInitError;
   private volatile Path driverRoot;
-  private volatile List<String> controlDevices = List.of();
+  private volatile Hardware hardware = Hardware.NONE;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
   private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
   // Of the NVML thread.
@@ -64,8 +63,7 @@ final class NodeProcess implements NvmlThread.Listener {
     this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.vertx = Vertx.vertx(small());
     this.loop = vertx.getOrCreateContext();
-    this.plugin =
-        new NodePlugin(vertx, options, overuse(watch), () -> controlDevices, Resolver.system());
+    this.plugin = new NodePlugin(vertx, options, overuse(watch), () -> hardware, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
     this.nvml =
         new NvmlThread(
@@ -98,10 +96,6 @@ final class NodeProcess implements NvmlThread.Listener {
             new FileSystemOptions()
                 .setClassPathResolvingEnabled(false)
                 .setFileCachingEnabled(false));
-  }
-
-  private static List<String> presentControlDevices() {
-    return CONTROL_DEVICES.stream().filter(path -> Files.exists(Path.of(path))).toList();
   }
 
   /** Runs until stopped; the process's exit status. */
@@ -169,8 +163,14 @@ final class NodeProcess implements NvmlThread.Listener {
     LOG.info("NVML of driver {}", driverVersion);
     complaint = "";
     // Not before: they come with the driver.
-    controlDevices = presentControlDevices();
+    HostNodes nodes = HostNodes.find(Path.of("/"), driverRoot);
+    hardware = new Hardware(driverVersion, nodes, Closeness.UNKNOWN);
     loop.runOnContext(v -> plugin.driverStarted(driverVersion));
+  }
+
+  @Override
+  public void linked(Closeness closeness) {
+    hardware = new Hardware(hardware.driverVersion(), hardware.nodes(), closeness);
   }
 
   // The loop takes the latest sample; those it was too slow for are overwritten.

@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
@@ -17,10 +18,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /** What the node knows of itself. Confined to the event loop. */
 final class NodeState {
+  private final Supplier<Hardware> hardware;
   private final HeldReplicas held = new HeldReplicas();
   // The last one asked for; it may not fit the GPUs of now and fit those of later.
   private @Nullable Config wanted;
@@ -37,6 +40,13 @@ final class NodeState {
   private List<Object> replicasMadeOf = List.of();
   private @Nullable NodeReplicas replicas;
 
+  /**
+   * @param hardware asked once GPUs are known
+   */
+  NodeState(Supplier<Hardware> hardware) {
+    this.hardware = hardware;
+  }
+
   /** Uses a config from now on, unless it does not fit these GPUs; then the one before stays. */
   Optional<SharingPlan> config(Config now) {
     wanted = now;
@@ -48,7 +58,13 @@ final class NodeState {
   }
 
   private SharingPlan plan(Config now, List<GpuStatus> of) {
-    SharingPlan planned = SharingPlan.of(now, infos(of));
+    SharingPlan planned =
+        hardware
+            .get()
+            .nodes()
+            .missing(now.allocate())
+            .<SharingPlan>map(SharingPlan.DoesNotFit::new)
+            .orElseGet(() -> SharingPlan.of(now, infos(of)));
     if (planned instanceof SharingPlan.Fits fits) {
       config = now;
       plan = fits;

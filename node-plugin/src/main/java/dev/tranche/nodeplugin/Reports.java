@@ -77,6 +77,10 @@ final class Reports {
             .setMaxClients(MpsClientLimit.of(sharing, status.info()))
             .setCordonReason(overuse.cordonReason(status.info().uuid()))
             .setNumaNode(status.info().numaNode());
+    status
+        .info()
+        .part()
+        .ifPresent(part -> gpu.setParentUuid(part.parentUuid()).setMigProfile(part.profile()));
     status.uses().forEach(use -> gpu.addPodUses(use(use)));
     if (status.load() != null) {
       gpu.setLoad(load(status.load()));

@@ -4,6 +4,7 @@ import static dev.tranche.nodeplugin.Eventually.eventually;
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.kubelet.CDIDevice;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.URI;
@@ -14,6 +15,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -128,6 +130,135 @@ class NodePluginMainIT {
       return answer.statusCode() == 200 && answer.body().contains(sentence);
     } catch (Exception e) {
       throw new IllegalStateException(e);
+    }
+  }
+
+  private static final String A100 =
+      "gpu index=1 uuid=GPU-1 model=A100 memory_mib=40536 minor=3 mig=1";
+
+  private static String mig(int index, String profile) {
+    return "mig gpu=1 index=%d uuid=MIG-%d profile=%s gi=%d ci=0 memory_mib=4864"
+        .formatted(index, index, profile, index + 7);
+  }
+
+  @Test
+  void mixedMig_isAResourceForEachProfile_besideWholeGpus() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state(gpu(0, ""), A100, mig(0, "1g.5gb"), mig(1, "1g.5gb"), mig(2, "2g.10gb+me"));
+    FakeKubelet kubelet = new FakeKubelet(folder);
+    kubelet.start();
+    Process process = start("--driver-root-ctr-path=" + nvml.root(), "--mig-strategy=mixed");
+    try {
+      eventually(
+          this::logged,
+          () ->
+              kubelet.devices("nvidia.com/gpu").size() == 1
+                  && kubelet.devices("nvidia.com/mig-1g.5gb").size() == 2
+                  && kubelet.devices("nvidia.com/mig-2g.10gb.me").size() == 1);
+      assertThat(
+              kubelet
+                  .allocate("nvidia.com/mig-1g.5gb", List.of("MIG-1"))
+                  .getContainerResponses(0)
+                  .getEnvsMap())
+          .containsExactly(Map.entry("NVIDIA_VISIBLE_DEVICES", "MIG-1"));
+      assertThat(folder.resolve("nvidia-mig-1g.5gb.sock")).exists();
+    } finally {
+      process.destroyForcibly();
+      kubelet.close();
+    }
+  }
+
+  @Test
+  void singleMig_isTheOneResource_andIsGivenByCdi() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state(
+        "gpu index=0 uuid=GPU-0 model=A100 memory_mib=40536 mig=1",
+        "mig gpu=0 index=4 uuid=MIG-4 profile=1g.5gb gi=11 ci=0 memory_mib=4864");
+    FakeKubelet kubelet = new FakeKubelet(folder);
+    kubelet.start();
+    Path cdi = folder.resolve("cdi");
+    Process process =
+        start(
+            "--driver-root-ctr-path=" + nvml.root(),
+            "--mig-strategy=single",
+            "--device-list-strategy=cdi-cri",
+            "--device-id-strategy=index",
+            "--cdi-root=" + cdi);
+    try {
+      eventually(this::logged, () -> kubelet.devices().size() == 1);
+      assertThat(kubelet.devices().getFirst().getID()).isEqualTo("MIG-4");
+      assertThat(kubelet.allocate(List.of("MIG-4")).getContainerResponses(0).getCdiDevicesList())
+          .extracting(CDIDevice::getName)
+          .containsExactly("k8s.device-plugin.nvidia.com/gpu=0:4");
+      assertThat(Files.readString(cdi.resolve("k8s.device-plugin.nvidia.com-gpu.json")))
+          .contains("\"name\":\"0:4\"")
+          .contains("{\"path\":\"/dev/nvidia0\"}");
+    } finally {
+      process.destroyForcibly();
+      kubelet.close();
+    }
+  }
+
+  @Test
+  void singleMig_ofTwoProfiles_advertisesNothing_andSaysWhy() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state(
+        "gpu index=0 uuid=GPU-0 model=A100 memory_mib=40536 mig=1",
+        "mig gpu=0 index=0 uuid=MIG-0 profile=1g.5gb gi=7 ci=0 memory_mib=4864",
+        "mig gpu=0 index=1 uuid=MIG-1 profile=2g.10gb gi=8 ci=0 memory_mib=9856");
+    FakeKubelet kubelet = new FakeKubelet(folder);
+    kubelet.start();
+    Process process = start("--driver-root-ctr-path=" + nvml.root(), "--mig-strategy=single");
+    try {
+      eventually(
+          this::logged,
+          () -> logged().contains("more than one MIG device type present on node; give all"));
+      assertThat(kubelet.registrations()).isZero();
+    } finally {
+      process.destroyForcibly();
+      kubelet.close();
+    }
+  }
+
+  @Test
+  void nearGpus_arePreferredTogether() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state(
+        gpu(0, "nvlink=3,3"), gpu(1, "nvlink=2,2"), gpu(2, "nvlink=1,1"), gpu(3, "nvlink=0,0"));
+    FakeKubelet kubelet = new FakeKubelet(folder);
+    kubelet.start();
+    Process process = start("--driver-root-ctr-path=" + nvml.root());
+    try {
+      eventually(this::logged, () -> kubelet.healthy() == 4);
+      assertThat(kubelet.prefer(kubelet.free(), 2)).containsExactly("GPU-0", "GPU-3");
+      assertThat(kubelet.prefer(List.of("GPU-2", "GPU-1", "GPU-3"), 2))
+          .containsExactly("GPU-1", "GPU-2");
+    } finally {
+      process.destroyForcibly();
+      kubelet.close();
+    }
+  }
+
+  @Test
+  void unwritableCdiFolder_advertisesNothing_andSaysSo() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state(gpu(0, ""));
+    FakeKubelet kubelet = new FakeKubelet(folder);
+    kubelet.start();
+    Path cdi = Files.createFile(folder.resolve("cdi"));
+    Process process =
+        start(
+            "--driver-root-ctr-path=" + nvml.root(),
+            "--device-list-strategy=cdi-annotations",
+            "--cdi-root=" + cdi);
+    try {
+      eventually(this::logged, () -> logged().contains("CDI specs cannot be written to " + cdi));
+      assertThat(kubelet.registrations()).isZero();
+      Files.delete(cdi);
+      eventually(this::logged, () -> kubelet.healthy() == 1);
+    } finally {
+      process.destroyForcibly();
+      kubelet.close();
     }
   }
 

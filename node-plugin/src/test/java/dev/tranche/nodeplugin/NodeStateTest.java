@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -17,7 +18,7 @@ import org.junit.jupiter.api.Test;
 
 /** Which config is in use, as configs and GPUs come and go. */
 class NodeStateTest {
-  private final NodeState state = new NodeState();
+  private final NodeState state = new NodeState(() -> Hardware.NONE);
 
   private static List<GpuStatus> gpus(int count) {
     return IntStream.range(0, count)

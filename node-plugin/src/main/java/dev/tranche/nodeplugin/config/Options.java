@@ -16,6 +16,7 @@ public record Options(
     Path kubeletSocket,
     Path podResourcesSocket,
     Path stateDir,
+    Path cdiRoot,
     Path mpsRootInContainer,
     int sampleIntervalMs,
     HostPort metrics,
@@ -47,6 +48,7 @@ public record Options(
         path(settings, Setting.KUBELET_SOCKET),
         path(settings, Setting.POD_RESOURCES_SOCKET),
         path(settings, Setting.STATE_DIR),
+        path(settings, Setting.CDI_ROOT),
         path(settings, Setting.MPS_ROOT_CTR_PATH),
         (int)
             durationMs(

@@ -126,6 +126,7 @@ public enum Setting {
       "",
       "",
       "left out of the CDI spec; all: every hook"),
+  CDI_ROOT("cdi-root", "TRANCHE_CDI_ROOT", "", "/var/run/cdi", "the host's folder of CDI specs"),
   KUBELET_SOCKET(
       "kubelet-socket",
       "KUBELET_SOCKET",

@@ -9,6 +9,7 @@ import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -16,6 +17,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -74,14 +76,19 @@ public final class GpuWatch {
         (uuid, gpu) -> present.containsKey(uuid) ? gpu : gone(gpu, "NVML lists this GPU no more"));
   }
 
+  private void found(GpuInfo info, int index) {
+    GpuStatus known = gpus.get(info.uuid());
+    Health health = known == null ? Health.good() : known.health();
+    gpus.put(info.uuid(), new GpuStatus(info, health, known == null ? null : known.load()));
+    present.put(info.uuid(), index);
+  }
+
   private void find(Nvml session, int index) {
     try {
       GpuInfo info = session.info(index);
-      GpuStatus known = gpus.get(info.uuid());
-      Health health = known == null ? Health.good() : known.health();
-      gpus.put(info.uuid(), new GpuStatus(info, health, known == null ? null : known.load()));
-      present.put(info.uuid(), index);
+      found(info, index);
       watch(session, info);
+      session.migDevices(info).forEach(part -> found(part, index));
     } catch (NvmlException e) {
       if (!e.lost()) {
         throw e;
@@ -111,11 +118,21 @@ public final class GpuWatch {
     return List.copyOf(gpus.values());
   }
 
+  /** How near the GPUs are to each other; MIG devices have no links. */
+  public Closeness closeness() {
+    return Closeness.measure(session(), presentWhole().map(GpuStatus::info).toList());
+  }
+
+  private Stream<GpuStatus> presentWhole() {
+    return gpus.values().stream()
+        .filter(gpu -> present.containsKey(gpu.info().uuid()) && gpu.info().part().isEmpty());
+  }
+
   /** Whether NVML had better be started anew: only then does it show a GPU that has returned. */
   public boolean reopenDue() {
     boolean missing =
         gpus.isEmpty()
-            || present.size() < count
+            || presentWhole().count() < count
             || gpus.values().stream().anyMatch(gpu -> gpu.health() instanceof Health.Lost);
     return missing && clockMs.getAsLong() - openedAtMs >= options.reopenMs();
   }
@@ -160,17 +177,28 @@ public final class GpuWatch {
   private GpuStatus sampled(Nvml session, GpuStatus gpu, int index) {
     long nowMs = clockMs.getAsLong();
     try {
-      GpuReading reading = session.read(index);
+      GpuReading reading = read(session, gpu.info(), index);
       Load load = Load.next(gpu.load(), reading, nowMs);
       Health health = gpu.health().answered(nowMs, options.quietMs());
       return new GpuStatus(
           gpu.info(),
           moreErrors(gpu, reading) ? health.fault(memoryFault(reading), nowMs) : health,
           load,
-          usage.of(session.processes(index), reading));
+          uses(session, gpu.info(), index, reading));
     } catch (NvmlException e) {
       return unread(gpu, e);
     }
+  }
+
+  private static GpuReading read(Nvml session, GpuInfo gpu, int index) {
+    return gpu.part()
+        .map(part -> session.readMig(index, part.index()))
+        .orElseGet(() -> session.read(index));
+  }
+
+  // Whose processes are on a MIG device is not asked: its GPU's list would name them all.
+  private List<ContainerUse> uses(Nvml session, GpuInfo gpu, int index, GpuReading reading) {
+    return gpu.part().isPresent() ? List.of() : usage.of(session.processes(index), reading);
   }
 
   private static GpuStatus unread(GpuStatus gpu, NvmlException e) {
@@ -222,6 +250,13 @@ public final class GpuWatch {
     }
   }
 
+  private boolean hits(GpuEvent event, String uuid, int index) {
+    return Optional.ofNullable(gpus.get(uuid))
+        .flatMap(gpu -> gpu.info().part())
+        .map(part -> event.hits(index, part.gpuInstance(), part.computeInstance()))
+        .orElseGet(() -> event.hits(index, GpuEvent.ANY, GpuEvent.ANY));
+  }
+
   private boolean apply(GpuEvent event) {
     if (!options.xids().unhealthy(event.code())) {
       LOG.info("GPU {} reported XID {}, which is ignored", event.index(), event.code());
@@ -232,7 +267,7 @@ public final class GpuWatch {
     List<String> hit = new ArrayList<>();
     present.forEach(
         (uuid, index) -> {
-          if (event.hits(index, GpuEvent.ANY, GpuEvent.ANY)) {
+          if (hits(event, uuid, index)) {
             hit.add(uuid);
           }
         });

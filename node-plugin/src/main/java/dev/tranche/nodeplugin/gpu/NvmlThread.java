@@ -33,6 +33,9 @@ public final class NvmlThread implements AutoCloseable {
 
     void started(String driverVersion);
 
+    /** How near the GPUs are to each other; once for each start, before the first sample. */
+    default void linked(Closeness closeness) {}
+
     void sampled(List<GpuStatus> gpus);
   }
 
@@ -54,6 +57,7 @@ public final class NvmlThread implements AutoCloseable {
       try (Nvml nvml = open.get()) {
         gpus.open(nvml);
         tell(nvml.driverVersion());
+        listener.linked(gpus.closeness());
         again = watch();
       } catch (NvmlException e) {
         again = gone(e) && pause();

@@ -25,6 +25,9 @@ final class SharingPlanner {
   private final List<String> warnings = new ArrayList<>();
   private final List<String> errors = new ArrayList<>();
 
+  /**
+   * @param gpus the devices that the MIG strategy advertises
+   */
   SharingPlanner(Config config, List<GpuInfo> gpus) {
     this.config = config;
     this.gpus = gpus;
@@ -47,11 +50,11 @@ final class SharingPlanner {
   }
 
   private String unshared(GpuInfo gpu) {
-    return config.resources().ofGpu(gpu.model());
+    return MigPlan.resourceOf(config.migStrategy(), config.resources(), gpu);
   }
 
   private static Set<String> names(GpuInfo gpu) {
-    return Set.of(Integer.toString(gpu.index()), gpu.uuid());
+    return Set.of(gpu.number(), gpu.uuid());
   }
 
   private void claim(SharedResource entry) {
@@ -67,12 +70,17 @@ final class SharingPlanner {
   }
 
   private void claim(SharedResource entry, GpuInfo gpu) {
+    if (entry.strategy() == SharingStrategy.MPS && gpu.part().isPresent() && entry.replicas() > 1) {
+      errors.add(
+          "%s: sharing using MPS is not supported for MIG devices, and %s (%s) is one; use timeSlicing"
+              .formatted(entry.at(), gpu.number(), gpu.uuid()));
+    }
     checkClients(entry, gpu);
     SharedResource other = claims.putIfAbsent(gpu.uuid(), entry);
     if (other != null) {
       errors.add(
-          "GPU %d (%s) is in %s and in %s; give each of them its own devices"
-              .formatted(gpu.index(), gpu.uuid(), other.at(), entry.at()));
+          "GPU %s (%s) is in %s and in %s; give each of them its own devices"
+              .formatted(gpu.number(), gpu.uuid(), other.at(), entry.at()));
     }
   }
 
@@ -108,7 +116,7 @@ final class SharingPlanner {
 
   private static String list(List<GpuInfo> gpus) {
     return gpus.stream()
-        .map(gpu -> gpu.index() + " (" + gpu.uuid() + ")")
+        .map(gpu -> gpu.number() + " (" + gpu.uuid() + ")")
         .collect(Collectors.joining(", ", " there are only: ", ""));
   }
 

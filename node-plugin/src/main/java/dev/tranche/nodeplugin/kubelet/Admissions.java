@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.nodeplugin.gpu.Closeness;
 import dev.tranche.nodeplugin.kubelet.AdmittingPod.Found;
 import java.util.List;
 import java.util.Map;
@@ -35,9 +36,13 @@ final class Admissions {
    * Answers the first question.
    *
    * @param list empty if the kubelet did not answer in time
+   * @param whole how near the GPUs are to each other, if they are whole ones
    */
   Preferred prefer(
-      ContainerPreferredAllocationRequest request, Optional<PodList> list, long nowMs) {
+      ContainerPreferredAllocationRequest request,
+      Optional<PodList> list,
+      Optional<Closeness> whole,
+      long nowMs) {
     list.ifPresent(assignments::listed);
     int size = request.getAllocationSize();
     Optional<Found> found =
@@ -54,7 +59,8 @@ final class Admissions {
             request.getMustIncludeDeviceIDsList(),
             size,
             found.map(Found::shares).orElse(List.of()),
-            reserved);
+            reserved,
+            whole);
     return new Preferred(answer, found);
   }
 

@@ -2,9 +2,9 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
-import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.mps.MpsClient;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -12,6 +12,8 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.UUID;
+import java.util.function.Supplier;
 import java.util.stream.Collectors;
 
 /**
@@ -19,8 +21,6 @@ import java.util.stream.Collectors;
  * pick is never changed: what the kubelet has written down is the truth.
  */
 public final class Allocation {
-  private static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
-
   /** The answer for one container. */
   public sealed interface Verdict {
     record Granted(ContainerAllocateResponse response) implements Verdict {}
@@ -33,14 +33,21 @@ public final class Allocation {
   }
 
   private final Replicas replicas;
-  private final List<String> controlDevices;
+  private final AllocateAnswer answer;
 
   /**
-   * @param controlDevices device nodes that every GPU container needs, such as /dev/nvidiactl
+   * @param nodes that this node has beside its GPUs' own
    */
-  public Allocation(Replicas replicas, List<String> controlDevices) {
+  public Allocation(Replicas replicas, HostNodes nodes) {
+    this(replicas, nodes, () -> UUID.randomUUID().toString());
+  }
+
+  /**
+   * @param answerId makes the part of an annotation's key that tells two answers apart
+   */
+  Allocation(Replicas replicas, HostNodes nodes, Supplier<String> answerId) {
     this.replicas = replicas;
-    this.controlDevices = controlDevices;
+    this.answer = new AllocateAnswer(replicas.config().allocate(), nodes, answerId);
   }
 
   /**
@@ -51,14 +58,14 @@ public final class Allocation {
    * @param mayBeAssigned it may have been assigned, though it is not known what
    */
   public Verdict decide(Collection<String> ids, List<GpuShare> assigned, boolean mayBeAssigned) {
-    if (!mayBeAssigned && tooMany(ids)) {
-      return refused(
-          "too_many", "maximum request size for shared resources is 1; found " + ids.size());
-    }
     for (String id : ids) {
       if (replicas.gpuOf(id).isEmpty()) {
         return refused("unknown_device", "unknown device: " + id);
       }
+    }
+    if (!mayBeAssigned && tooMany(ids)) {
+      return refused(
+          "too_many", "maximum request size for shared resources is 1; found " + ids.size());
     }
     if (!assigned.isEmpty() && split(ids, assigned)) {
       return refused("split", splitMessage(ids, assigned));
@@ -107,29 +114,9 @@ public final class Allocation {
 
   private ContainerAllocateResponse response(Collection<String> ids) {
     List<GpuInfo> gpus =
-        replicas.gpus().stream()
-            .map(GpuStatus::info)
-            .filter(gpu -> ids.stream().anyMatch(id -> ReplicaId.uuidOf(id).equals(gpu.uuid())))
-            .toList();
-    boolean byIndex = replicas.config().allocate().byIndex();
-    String visible =
-        gpus.stream()
-            .map(gpu -> byIndex ? Integer.toString(gpu.index()) : gpu.uuid())
-            .collect(Collectors.joining(","));
-    var response = ContainerAllocateResponse.newBuilder().putEnvs(VISIBLE_DEVICES, visible);
-    if (replicas.config().allocate().passDeviceSpecs()) {
-      controlDevices.forEach(path -> response.addDevices(device(path)));
-      gpus.forEach(gpu -> response.addDevices(device("/dev/nvidia" + gpu.minor())));
-    }
+        ids.stream().flatMap(id -> replicas.gpuOf(id).stream()).map(GpuStatus::info).toList();
+    var response = answer.of(gpus);
     new MpsClient(replicas).addTo(response, ids);
     return response.build();
-  }
-
-  private DeviceSpec device(String path) {
-    return DeviceSpec.newBuilder()
-        .setContainerPath(path)
-        .setHostPath(replicas.config().allocate().devRoot() + path)
-        .setPermissions("rw")
-        .build();
   }
 }

@@ -13,6 +13,8 @@ import dev.tranche.api.kubelet.PreStartContainerRequest;
 import dev.tranche.api.kubelet.PreStartContainerResponse;
 import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.PreferredAllocationResponse;
+import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
@@ -40,7 +42,8 @@ final class DevicePluginServer extends DevicePluginService {
   private final PodResourcesClient podResources;
   private final ReadBack readBack;
   private final Admissions admissions;
-  private final List<String> controlDevices;
+  private final Hardware hardware;
+  private final boolean standalone;
   private final NodeMetrics metrics;
   private Replicas replicas;
 
@@ -48,13 +51,15 @@ final class DevicePluginServer extends DevicePluginService {
       PodResourcesClient podResources,
       ReadBack readBack,
       Admissions admissions,
-      List<String> controlDevices,
+      Hardware hardware,
+      boolean standalone,
       NodeMetrics metrics,
       Replicas replicas) {
     this.podResources = podResources;
     this.readBack = readBack;
     this.admissions = admissions;
-    this.controlDevices = controlDevices;
+    this.hardware = hardware;
+    this.standalone = standalone;
     this.metrics = metrics;
     this.replicas = replicas;
   }
@@ -87,12 +92,19 @@ final class DevicePluginServer extends DevicePluginService {
       PreferredAllocationRequest request) {
     long startNs = System.nanoTime();
     readBack.asked(startNs / 1_000_000);
-    return list(LIST_LIMIT_MS)
-        .recover(late -> listAgain())
-        .map(Optional::of)
-        .otherwise(Optional.empty())
+    return admitting()
         .map(list -> prefer(request, list))
         .onComplete(answer -> metrics.rpc("GetPreferredAllocation", System.nanoTime() - startNs));
+  }
+
+  /** What shows whose allocation it is; nobody assigns anything to a stand-alone plugin. */
+  private Future<Optional<PodList>> admitting() {
+    return standalone
+        ? Future.succeededFuture(Optional.empty())
+        : list(LIST_LIMIT_MS)
+            .recover(late -> listAgain())
+            .map(Optional::of)
+            .otherwise(Optional.empty());
   }
 
   private Future<PodList> list(int limitMs) {
@@ -119,7 +131,7 @@ final class DevicePluginServer extends DevicePluginService {
   private ContainerPreferredAllocationResponse preferSafely(
       ContainerPreferredAllocationRequest container, Optional<PodList> list) {
     try {
-      var preferred = admissions.prefer(container, list, System.nanoTime() / 1_000_000);
+      var preferred = standalone ? standalone(container) : withAssignments(container, list);
       count(preferred);
       return ContainerPreferredAllocationResponse.newBuilder()
           .addAllDeviceIDs(preferred.answer().ids())
@@ -129,6 +141,24 @@ final class DevicePluginServer extends DevicePluginService {
       metrics.count(PREFERRED, PREFERRED_HELP, "outcome", "failed", "pod", "unknown");
       return ContainerPreferredAllocationResponse.getDefaultInstance();
     }
+  }
+
+  private Admissions.Preferred withAssignments(
+      ContainerPreferredAllocationRequest container, Optional<PodList> list) {
+    boolean whole = StandaloneAllocation.wholeGpus(replicas, container.getAvailableDeviceIDsList());
+    Optional<Closeness> near = whole ? Optional.of(hardware.closeness()) : Optional.empty();
+    return admissions.prefer(container, list, near, System.nanoTime() / 1_000_000);
+  }
+
+  private Admissions.Preferred standalone(ContainerPreferredAllocationRequest container) {
+    var answer =
+        StandaloneAllocation.choose(
+            replicas,
+            container.getAvailableDeviceIDsList(),
+            container.getMustIncludeDeviceIDsList(),
+            container.getAllocationSize(),
+            hardware.closeness());
+    return new Admissions.Preferred(answer, Optional.empty());
   }
 
   private static final String PREFERRED = "tranche.node.preferred.allocations";
@@ -170,7 +200,7 @@ final class DevicePluginServer extends DevicePluginService {
     long nowMs = System.nanoTime() / 1_000_000;
     List<String> ids = container.getDevicesIdsList();
     var verdict =
-        new Allocation(replicas, controlDevices)
+        new Allocation(replicas, hardware.nodes())
             .decide(
                 ids,
                 admissions.assigned(ids.size(), nowMs),
@@ -185,8 +215,9 @@ final class DevicePluginServer extends DevicePluginService {
     return verdict;
   }
 
+  // NVIDIA's status too: what reads a pod's message finds the text that it knows.
   private static Future<AllocateResponse> failed(String message) {
-    return Future.failedFuture(new StatusException(GrpcStatus.INVALID_ARGUMENT, message));
+    return Future.failedFuture(new StatusException(GrpcStatus.UNKNOWN, message));
   }
 
   private Future<AllocateResponse> answered(

@@ -4,6 +4,7 @@ import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -23,7 +24,7 @@ public final class Kubelet {
   private final Vertx vertx;
   private final Options options;
   private final Assignments assignments;
-  private final Supplier<List<String>> controlDevices;
+  private final Supplier<Hardware> hardware;
   private final NodeMetrics metrics;
   private final Listener listener;
   private final PodResourcesClient podResources;
@@ -40,20 +41,19 @@ public final class Kubelet {
   }
 
   /**
-   * @param controlDevices device nodes that exist beside those of the GPUs; asked once GPUs are
-   *     known
+   * @param hardware asked once GPUs are known
    */
   public Kubelet(
       Vertx vertx,
       Options options,
       Assignments assignments,
-      Supplier<List<String>> controlDevices,
+      Supplier<Hardware> hardware,
       NodeMetrics metrics,
       Listener listener) {
     this.vertx = vertx;
     this.options = options;
     this.assignments = assignments;
-    this.controlDevices = controlDevices;
+    this.hardware = hardware;
     this.metrics = metrics;
     this.listener = listener;
     this.podResources = new PodResourcesClient(vertx, options.podResourcesSocket());
@@ -107,7 +107,8 @@ public final class Kubelet {
             podResources,
             readBack,
             new Admissions(assignments, replicas.resource()),
-            controlDevices.get(),
+            hardware.get(),
+            options.extender().isEmpty(),
             metrics,
             replicas);
     return new KubeletLink(vertx, options.kubeletSocket(), server, replicas, metrics, listener);

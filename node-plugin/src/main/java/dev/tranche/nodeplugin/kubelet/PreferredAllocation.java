@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.nodeplugin.gpu.Closeness;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -9,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 
 /**
@@ -26,7 +28,13 @@ public final class PreferredAllocation {
     /** No assignment; one GPU holds the whole share. */
     BEST_FIT,
     /** No assignment, and no single GPU has room. */
-    SPREAD
+    SPREAD,
+    /** No assignment; whole GPUs that are near each other. */
+    ALIGNED,
+    /** Stand-alone: NVIDIA's policy of that name. */
+    DISTRIBUTED,
+    /** Stand-alone: NVIDIA's policy of that name. */
+    PACKED
   }
 
   /**
@@ -76,10 +84,28 @@ public final class PreferredAllocation {
       int size,
       List<GpuShare> assigned,
       Map<String, Integer> reserved) {
+    return choose(available, mustInclude, size, assigned, reserved, Optional.empty());
+  }
+
+  /**
+   * Chooses.
+   *
+   * @param whole how near the GPUs are to each other, if they are whole ones; empty: replicas
+   */
+  static Answer choose(
+      Collection<String> available,
+      Collection<String> mustInclude,
+      int size,
+      List<GpuShare> assigned,
+      Map<String, Integer> reserved,
+      Optional<Closeness> whole) {
     var choice = new PreferredAllocation(available, mustInclude, size, reserved);
     if (!assigned.isEmpty() && choice.assignedFits(assigned)) {
       assigned.forEach(choice::takeShare);
       return choice.answer(Outcome.ASSIGNED);
+    }
+    if (whole.isPresent() && choice.align(whole.get())) {
+      return choice.answer(assigned.isEmpty() ? Outcome.ALIGNED : Outcome.ASSIGNED_FULL);
     }
     Outcome outcome = choice.fit() ? Outcome.BEST_FIT : Outcome.SPREAD;
     return choice.answer(assigned.isEmpty() ? outcome : Outcome.ASSIGNED_FULL);
@@ -87,6 +113,16 @@ public final class PreferredAllocation {
 
   private Answer answer(Outcome outcome) {
     return new Answer(picked.stream().limit(size).toList(), outcome);
+  }
+
+  /** Whether there were enough that nobody else was assigned. */
+  private boolean align(Closeness near) {
+    List<String> free = new ArrayList<>(picked);
+    freeByGpu.keySet().stream().filter(uuid -> unreserved(uuid) > 0).forEach(free::add);
+    List<String> chosen =
+        Alignment.choose(free.stream().sorted().toList(), List.copyOf(picked), size, near);
+    picked.addAll(chosen);
+    return !chosen.isEmpty();
   }
 
   private boolean assignedFits(List<GpuShare> assigned) {

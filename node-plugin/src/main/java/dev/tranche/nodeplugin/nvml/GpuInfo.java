@@ -1,9 +1,13 @@
 package dev.tranche.nodeplugin.nvml;
 
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
 /**
- * What does not change about a GPU.
+ * What does not change about a GPU or a MIG device.
  *
- * @param index NVML's, from 0
+ * @param index NVML's, from 0; of a MIG device, its GPU's
  * @param minor of /dev/nvidiaN
  * @param memoryReservedBytes kept by the driver; 0 where an old driver does not say
  * @param numaNode -1: unknown
@@ -18,8 +22,9 @@ public record GpuInfo(
     long memoryTotalBytes,
     long memoryReservedBytes,
     int numaNode,
-    int computeMajor) {
-  /** One of an unknown architecture. */
+    int computeMajor,
+    Mig mig) {
+  /** A GPU in one piece, of an unknown architecture. */
   public GpuInfo(
       int index,
       String uuid,
@@ -30,5 +35,61 @@ public record GpuInfo(
       long memoryReservedBytes,
       int numaNode) {
     this(index, uuid, model, minor, pciBusId, memoryTotalBytes, memoryReservedBytes, numaNode, 0);
+  }
+
+  /** A GPU in one piece. */
+  public GpuInfo(
+      int index,
+      String uuid,
+      String model,
+      int minor,
+      String pciBusId,
+      long memoryTotalBytes,
+      long memoryReservedBytes,
+      int numaNode,
+      int computeMajor) {
+    this(
+        index,
+        uuid,
+        model,
+        minor,
+        pciBusId,
+        memoryTotalBytes,
+        memoryReservedBytes,
+        numaNode,
+        computeMajor,
+        Mig.OFF);
+  }
+
+  /** A MIG device of this GPU. */
+  GpuInfo part(String uuid, String model, long totalBytes, long reservedBytes, Mig.Part part) {
+    return new GpuInfo(
+        index,
+        uuid,
+        model,
+        minor,
+        pciBusId,
+        totalBytes,
+        reservedBytes,
+        numaNode,
+        computeMajor,
+        part);
+  }
+
+  /** What makes this a MIG device; empty for a GPU. */
+  public Optional<Mig.Part> part() {
+    return mig instanceof Mig.Part part ? Optional.of(part) : Optional.empty();
+  }
+
+  /** How people and NVIDIA's tools number it: {@code 0}, or {@code 0:1} for a MIG device. */
+  public String number() {
+    return part().map(part -> index + ":" + part.index()).orElseGet(() -> Integer.toString(index));
+  }
+
+  /** The device nodes that are this device's own, as a container sees them. */
+  public List<String> nodes() {
+    List<String> nodes = new ArrayList<>(List.of("/dev/nvidia" + minor));
+    part().ifPresent(part -> nodes.addAll(part.capNodes()));
+    return nodes;
   }
 }

@@ -6,8 +6,10 @@ import com.sun.jna.NativeLibrary;
 import com.sun.jna.Pointer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /** NVML by JNA. One block of native memory is reused by all calls. */
 public final class JnaNvml implements AdminNvml {
@@ -36,6 +38,8 @@ public final class JnaNvml implements AdminNvml {
   private final NumaNodes numaNodes;
   private final boolean newer;
   private final long eventSet;
+  private final NvmlMig mig;
+  private final NvmlLinks links;
   private final NativeLibrary library;
   private final NvmlTelemetry telemetry;
 
@@ -43,6 +47,8 @@ public final class JnaNvml implements AdminNvml {
     this.numaNodes = numaNodes;
     this.newer = newer;
     this.eventSet = eventSet;
+    this.mig = new NvmlMig(library);
+    this.links = new NvmlLinks(library);
     this.library = library;
     this.telemetry = new NvmlTelemetry(newer);
   }
@@ -88,6 +94,8 @@ public final class JnaNvml implements AdminNvml {
   private static void unbind(NativeLibrary library) {
     Native.unregister(NvmlFunctions.class);
     Native.unregister(NvmlNewerFunctions.class);
+    Native.unregister(NvmlMigFunctions.class);
+    Native.unregister(NvmlLinkFunctions.class);
     library.close();
   }
 
@@ -142,14 +150,8 @@ public final class JnaNvml implements AdminNvml {
   public GpuInfo info(int index) {
     long device = handle(index);
     String pci = pciBusId(index, device);
-    check(
-        NvmlFunctions.nvmlDeviceGetUUID(device, scratch, TEXT_BYTES),
-        "GPU " + index + " tells no uuid");
-    String uuid = text(0, TEXT_BYTES);
-    check(
-        NvmlFunctions.nvmlDeviceGetName(device, scratch, TEXT_BYTES),
-        "GPU " + index + " tells no product name");
-    String model = text(0, TEXT_BYTES);
+    String uuid = uuid(index, device);
+    String model = model(index, device);
     check(
         NvmlFunctions.nvmlDeviceGetMinorNumber(device, scratch),
         "GPU " + index + " tells no minor number");
@@ -164,7 +166,82 @@ public final class JnaNvml implements AdminNvml {
         total(),
         reserved(),
         numaNodes.of(pci),
-        computeMajor(device));
+        computeMajor(device),
+        mig.enabled(device) ? Mig.CUT : Mig.OFF);
+  }
+
+  private String uuid(int index, long device) {
+    check(
+        NvmlFunctions.nvmlDeviceGetUUID(device, scratch, TEXT_BYTES),
+        "GPU " + index + " tells no uuid");
+    return text(0, TEXT_BYTES);
+  }
+
+  private String model(int index, long device) {
+    check(
+        NvmlFunctions.nvmlDeviceGetName(device, scratch, TEXT_BYTES),
+        "GPU " + index + " tells no product name");
+    return text(0, TEXT_BYTES);
+  }
+
+  @Override
+  public List<GpuInfo> migDevices(GpuInfo gpu) {
+    List<GpuInfo> parts = new ArrayList<>();
+    if (gpu.mig() instanceof Mig.Cut) {
+      long device = handle(gpu.index());
+      MigCaps caps = MigCaps.read(Path.of("/proc"));
+      int places = mig.places(device);
+      for (int place = 0; place < places; place++) {
+        OptionalLong part = mig.handle(device, place);
+        if (part.isPresent()) {
+          parts.add(part(gpu, place, part.getAsLong(), caps));
+        }
+      }
+    }
+    return parts;
+  }
+
+  private GpuInfo part(GpuInfo gpu, int place, long part, MigCaps caps) {
+    int index = gpu.index();
+    String who = "MIG device " + index + ":" + place;
+    check(mig.gpuInstance(part), who + " tells no GPU instance");
+    int gpuInstance = mig.value();
+    check(mig.computeInstance(part), who + " tells no compute instance");
+    int computeInstance = mig.value();
+    String model = model(index, part);
+    check(mig.attributes(part), who + " tells no attributes");
+    String profile = mig.profile(model, gpu.memoryTotalBytes());
+    List<String> nodes = caps.nodes(gpu.minor(), gpuInstance, computeInstance);
+    String uuid = uuid(index, part);
+    readMemory(index, part);
+    return gpu.part(
+        uuid,
+        model,
+        total(),
+        reserved(),
+        new Mig.Part(place, gpu.uuid(), profile, gpuInstance, computeInstance, nodes));
+  }
+
+  @Override
+  public GpuReading readMig(int index, int place) {
+    long part =
+        mig.handle(handle(index), place)
+            .orElseThrow(
+                () ->
+                    new NvmlException(
+                        NvmlCode.NOT_FOUND, "MIG device " + index + ":" + place + " is gone"));
+    readMemory(index, part);
+    long used = used();
+    int processes = processes(index, part);
+    // NVML has no utilization of MIG devices: one with a process on it is taken to be busy.
+    return new GpuReading(used, processes > 0 ? 100 : 0, processes);
+  }
+
+  @Override
+  public GpuLink link(int index, int other) {
+    long otherDevice = handle(other);
+    PciAddress otherAddress = PciAddress.parse(pciBusId(other, otherDevice));
+    return links.between(handle(index), otherDevice, otherAddress);
   }
 
   /**
@@ -328,6 +405,8 @@ public final class JnaNvml implements AdminNvml {
     NvmlFunctions.nvmlEventSetFree(eventSet);
     NvmlFunctions.nvmlShutdown();
     scratch.close();
+    mig.close();
+    links.close();
     telemetry.close();
     unbind(library);
   }

@@ -17,6 +17,21 @@ public interface Nvml extends AutoCloseable {
   /** Memory, utilization and sensors now; also the probe whether a GPU answers at all. */
   GpuReading read(int index);
 
+  /** The MIG devices of a GPU, in NVML's order; none of a GPU that is not cut. */
+  default List<GpuInfo> migDevices(GpuInfo gpu) {
+    return List.of();
+  }
+
+  /** The same for a MIG device, by its number on its GPU. */
+  default GpuReading readMig(int index, int mig) {
+    throw new IllegalArgumentException("GPU " + index + " has no MIG device " + mig);
+  }
+
+  /** How two GPUs are connected. */
+  default GpuLink link(int index, int other) {
+    return GpuLink.UNKNOWN;
+  }
+
   /** Who is on a GPU now, and how busy each has been since the last call. */
   List<GpuProcess> processes(int index);
 

@@ -4,6 +4,7 @@ package dev.tranche.nodeplugin.nvml;
 final class NvmlCode {
   static final int SUCCESS = 0;
   static final int NOT_SUPPORTED = 3;
+  static final int NOT_FOUND = 6;
   static final int INSUFFICIENT_SIZE = 7;
   static final int TIMEOUT = 10;
   static final int LIBRARY_NOT_FOUND = 12;

@@ -75,7 +75,7 @@ class AdmissionsTest {
             .addAllAvailableDeviceIDs(ALL)
             .setAllocationSize(size)
             .build();
-    return admissions.prefer(request, answer, nowMs);
+    return admissions.prefer(request, answer, Optional.empty(), nowMs);
   }
 
   private static void assertOn(String uuid, Admissions.Preferred preferred) {

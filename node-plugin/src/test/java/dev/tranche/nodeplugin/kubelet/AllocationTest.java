@@ -11,6 +11,7 @@ import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -49,7 +50,7 @@ class AllocationTest {
 
   private static Allocation.Verdict decide(
       GpuSharing sharing, List<String> ids, GpuShare... assigned) {
-    return new Allocation(replicas(sharing, false, false), List.of())
+    return new Allocation(replicas(sharing, false, false), HostNodes.NONE)
         .decide(ids, List.of(assigned), assigned.length > 0);
   }
 
@@ -72,22 +73,25 @@ class AllocationTest {
   }
 
   @Test
-  void replicasOfTwoGpus_nameEachOnceInNvmlsOrder() {
+  void replicasOfTwoGpus_nameEachOnceInTheKubeletsOrder() {
     assertThat(envs(decide(TEN, List.of("GPU-1::0", "GPU-0::3", "GPU-1::7"))))
-        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0,GPU-1");
+        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-1,GPU-0");
   }
 
   @Test
   void indexes_areToldWhereAskedFor() {
     var verdict =
-        new Allocation(replicas(TEN, false, true), List.of())
+        new Allocation(replicas(TEN, false, true), HostNodes.NONE)
             .decide(List.of("GPU-1::0"), List.of(), false);
     assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
   }
 
   @Test
   void deviceSpecs_liveUnderTheDevRoot() {
-    var allocation = new Allocation(replicas(TEN, true, false), List.of("/dev/nvidiactl"));
+    var allocation =
+        new Allocation(
+            replicas(TEN, true, false),
+            new HostNodes(List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of()));
     var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), false);
     assertThat(verdict)
         .isInstanceOfSatisfying(
@@ -106,6 +110,13 @@ class AllocationTest {
               "invalid allocation request for \"nvidia.com/gpu\": invalid request: unknown device: "
                   + id);
     }
+  }
+
+  @Test
+  void unknownIds_areRefusedBeforeTooMany() {
+    GpuSharing strict = shared("nvidia.com/gpu", true);
+    assertThat(refusal(decide(strict, List.of("GPU-0::0", "GPU-9::0"))))
+        .endsWith("unknown device: GPU-9::0");
   }
 
   @Test

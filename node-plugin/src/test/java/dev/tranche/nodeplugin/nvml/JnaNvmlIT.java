@@ -31,7 +31,11 @@ class JnaNvmlIT {
   @Test
   void boundFunctions_areThoseOfTheSimulatedLibrary() throws Exception {
     List<String> bound =
-        Stream.of(NvmlFunctions.class, NvmlNewerFunctions.class)
+        Stream.of(
+                NvmlFunctions.class,
+                NvmlNewerFunctions.class,
+                NvmlMigFunctions.class,
+                NvmlLinkFunctions.class)
             .flatMap(c -> Arrays.stream(c.getDeclaredMethods()))
             .filter(m -> Modifier.isNative(m.getModifiers()))
             .map(Method::getName)
@@ -98,6 +102,29 @@ class JnaNvmlIT {
   }
 
   @Test
+  void migDevices_areTheStateFiles() throws Exception {
+    fake.state(
+        gpu(0, ""),
+        "gpu index=1 uuid=GPU-1 model=A100 memory_mib=40536 minor=3 mig=1",
+        "mig gpu=1 index=0 uuid=MIG-0 profile=1g.5gb gi=7 ci=0 memory_mib=4864 used_mib=12",
+        "mig gpu=1 index=3 uuid=MIG-3 profile=1c.2g.10gb gi=3 ci=1 memory_mib=9856",
+        "process gpu=1 mig=0 pid=7 used_mib=12");
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.migDevices(nvml.info(0))).isEmpty();
+      assertThat(nvml.info(1).mig()).isEqualTo(Mig.CUT);
+      List<GpuInfo> parts = nvml.migDevices(nvml.info(1));
+      assertThat(parts).extracting(GpuInfo::number).containsExactly("1:0", "1:3");
+      assertThat(parts).extracting(GpuInfo::uuid).containsExactly("MIG-0", "MIG-3");
+      assertThat(parts).extracting(GpuInfo::minor).containsOnly(3);
+      assertThat(parts.get(1).part())
+          .contains(new Mig.Part(3, "GPU-1", "1c.2g.10gb", 3, 1, List.of()));
+      assertThat(nvml.readMig(1, 0)).isEqualTo(new GpuReading(12L << 20, 100, 1));
+      assertThat(nvml.readMig(1, 3)).isEqualTo(new GpuReading(0, 0, 0));
+      assertThatThrownBy(() -> nvml.readMig(1, 1)).hasMessage("MIG device 1:1 is gone");
+    }
+  }
+
+  @Test
   void eccEvent_isThatOfItsXid_andAMigDeviceIsNamed() throws Exception {
     fake.state(gpu(0, ""));
     try (Nvml nvml = JnaNvml.open(fake.root())) {
@@ -134,6 +161,20 @@ class JnaNvmlIT {
   }
 
   @Test
+  void links_areTheStateFiles() throws Exception {
+    fake.state(
+        gpu(0, "nvlink=1,1,2 switch=0 node=0"),
+        gpu(1, "nvlink=0,0 switch=0 node=0"),
+        gpu(2, "nvlink=0 node=0"),
+        gpu(3, "node=1"));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.link(0, 1)).isEqualTo(new GpuLink(2, GpuLink.Ancestor.ONE_SWITCH));
+      assertThat(nvml.link(2, 0)).isEqualTo(new GpuLink(1, GpuLink.Ancestor.NUMA_NODE));
+      assertThat(nvml.link(3, 0)).isEqualTo(new GpuLink(0, GpuLink.Ancestor.SYSTEM));
+    }
+  }
+
+  @Test
   void startsAndRetries_leaveNothingBound() throws Exception {
     fake.state("gpu nonsense");
     for (int i = 0; i < 3; i++) {
@@ -146,6 +187,17 @@ class JnaNvmlIT {
     try (Nvml again = JnaNvml.open(fake.root())) {
       assertThat(again.count()).isEqualTo(1);
     }
+  }
+
+  @Test
+  void capNodes_areTheKernelsMinors(@TempDir Path proc) throws IOException {
+    assertThat(MigCaps.read(proc).nodes(0, 7, 0)).isEmpty();
+    Path minors = proc.resolve("driver/nvidia-caps/mig-minors");
+    Files.createDirectories(minors.getParent());
+    Files.writeString(minors, "config 1\nmonitor 2\ngpu0/gi7/access 66\ngpu0/gi7/ci0/access 67\n");
+    assertThat(MigCaps.read(proc).nodes(0, 7, 0))
+        .containsExactly("/dev/nvidia-caps/nvidia-cap66", "/dev/nvidia-caps/nvidia-cap67");
+    assertThat(MigCaps.read(proc).nodes(0, 7, 1)).isEmpty();
   }
 
   @Test

@@ -1,0 +1,152 @@
+package dev.tranche.nodeplugin.cdi;
+
+import io.vertx.core.json.JsonObject;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.regex.Pattern;
+
+/**
+ * One CDI spec: the devices of one class, and what a container gets that has any of them.
+ *
+ * @param devices by name
+ */
+public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits common) {
+  public static final String VENDOR = "k8s.device-plugin.nvidia.com";
+
+  // The first that knows names that begin with a digit, and host paths of device nodes.
+  private static final String VERSION = "0.5.0";
+  private static final Pattern NAME = Pattern.compile("[A-Za-z0-9]([A-Za-z0-9_.:-]*[A-Za-z0-9])?");
+
+  /**
+   * Changes to a container.
+   *
+   * @param nodes device nodes
+   */
+  public record Edits(
+      List<String> env, List<Node> nodes, List<BindMount> mounts, List<Hook> hooks) {
+    public static final Edits NONE = new Edits(List.of(), List.of(), List.of(), List.of());
+
+    public Edits {
+      env = List.copyOf(env);
+      nodes = List.copyOf(nodes);
+      mounts = List.copyOf(mounts);
+      hooks = List.copyOf(hooks);
+    }
+
+    /** Device nodes alone. */
+    static Edits of(List<Node> nodes) {
+      return new Edits(List.of(), nodes, List.of(), List.of());
+    }
+
+    boolean empty() {
+      return env.isEmpty() && nodes.isEmpty() && mounts.isEmpty() && hooks.isEmpty();
+    }
+  }
+
+  /**
+   * A device node.
+   *
+   * @param path in the container
+   */
+  public record Node(String path, String hostPath) {}
+
+  /** A file or socket of the host's, at the same place in the container unless the root differs. */
+  public record BindMount(String hostPath, String containerPath, List<String> options) {
+    public BindMount {
+      options = List.copyOf(options);
+    }
+  }
+
+  /** A program of the host's that the runtime runs before the container is switched to its root. */
+  public record Hook(String path, List<String> args) {
+    public Hook {
+      args = List.copyOf(args);
+    }
+  }
+
+  public CdiSpec {
+    devices = new LinkedHashMap<>(devices);
+    if (devices.isEmpty()) {
+      throw new IllegalArgumentException(deviceClass + " has no devices, and CDI wants one");
+    }
+    devices.forEach(CdiSpec::check);
+  }
+
+  private static void check(String name, Edits edits) {
+    if (!NAME.matcher(name).matches()) {
+      throw new IllegalArgumentException("\"" + name + "\" is no name for a CDI device");
+    }
+    if (edits.empty()) {
+      throw new IllegalArgumentException(name + " changes nothing, and CDI wants it to");
+    }
+  }
+
+  /** What it is called in a folder of specs. */
+  public String fileName() {
+    return VENDOR + "-" + deviceClass + ".json";
+  }
+
+  public String json() {
+    List<Map<String, Object>> all =
+        devices.entrySet().stream()
+            .map(
+                device ->
+                    ordered("name", device.getKey(), "containerEdits", json(device.getValue())))
+            .toList();
+    Map<String, Object> spec =
+        ordered("cdiVersion", VERSION, "kind", VENDOR + "/" + deviceClass, "devices", all);
+    if (!common.empty()) {
+      spec.put("containerEdits", json(common));
+    }
+    return new JsonObject(spec).encode() + "\n";
+  }
+
+  private static Map<String, Object> json(Edits edits) {
+    Map<String, Object> json = new LinkedHashMap<>();
+    putUnlessEmpty(json, "env", edits.env());
+    putUnlessEmpty(json, "deviceNodes", edits.nodes().stream().map(CdiSpec::json).toList());
+    putUnlessEmpty(
+        json,
+        "mounts",
+        edits.mounts().stream()
+            .map(
+                m ->
+                    ordered(
+                        "hostPath",
+                        m.hostPath(),
+                        "containerPath",
+                        m.containerPath(),
+                        "options",
+                        m.options()))
+            .toList());
+    putUnlessEmpty(
+        json,
+        "hooks",
+        edits.hooks().stream()
+            .map(h -> ordered("hookName", "createContainer", "path", h.path(), "args", h.args()))
+            .toList());
+    return json;
+  }
+
+  private static Map<String, Object> json(Node node) {
+    return node.path().equals(node.hostPath())
+        ? ordered("path", node.path())
+        : ordered("path", node.path(), "hostPath", node.hostPath());
+  }
+
+  private static void putUnlessEmpty(Map<String, Object> json, String key, List<?> values) {
+    if (!values.isEmpty()) {
+      json.put(key, values);
+    }
+  }
+
+  private static Map<String, Object> ordered(Object... keysAndValues) {
+    Map<String, Object> map = new LinkedHashMap<>();
+    for (int i = 0; i < keysAndValues.length; i += 2) {
+      map.put(Objects.toString(keysAndValues[i]), keysAndValues[i + 1]);
+    }
+    return map;
+  }
+}

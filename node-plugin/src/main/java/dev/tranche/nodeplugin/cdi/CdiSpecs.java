@@ -1,0 +1,162 @@
+package dev.tranche.nodeplugin.cdi;
+
+import dev.tranche.nodeplugin.cdi.CdiSpec.BindMount;
+import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
+import dev.tranche.nodeplugin.cdi.CdiSpec.Hook;
+import dev.tranche.nodeplugin.cdi.CdiSpec.Node;
+import dev.tranche.nodeplugin.config.AllocateOptions;
+import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/** Puts together the CDI specs of a node: one for its GPUs, and one for each thing beside them. */
+public final class CdiSpecs {
+  private static final List<String> READ_ONLY =
+      List.of("ro", "nosuid", "nodev", "rbind", "rprivate");
+  private static final List<String> SOCKET =
+      List.of("nosuid", "nodev", "rbind", "rprivate", "noexec");
+
+  private final AllocateOptions options;
+  private final HostNodes nodes;
+  private final DriverFiles files;
+  private final String driverVersion;
+
+  public CdiSpecs(
+      AllocateOptions options, HostNodes nodes, DriverFiles files, String driverVersion) {
+    this.options = options;
+    this.nodes = nodes;
+    this.files = files;
+    this.driverVersion = driverVersion;
+  }
+
+  /**
+   * All that has a device.
+   *
+   * @param gpus that NVML has found, MIG devices among them
+   */
+  public List<CdiSpec> of(List<GpuInfo> gpus) {
+    List<CdiSpec> specs = new ArrayList<>();
+    Map<String, Edits> devices = devices(gpus);
+    if (!devices.isEmpty()) {
+      specs.add(new CdiSpec("gpu", devices, common()));
+    }
+    Map<String, Edits> channels = new LinkedHashMap<>();
+    nodes
+        .imexChannels(options)
+        .forEach(
+            channel ->
+                channels.put(
+                    String.valueOf(channel), Edits.of(List.of(node(HostNodes.imexNode(channel))))));
+    if (!channels.isEmpty()) {
+      specs.add(new CdiSpec("imex-channel", channels, Edits.NONE));
+    }
+    nodes.additionalClasses(options).forEach(name -> specs.add(additional(name)));
+    return specs;
+  }
+
+  /** By uuid and by number, so that a change of the id strategy leaves running pods theirs. */
+  private Map<String, Edits> devices(List<GpuInfo> gpus) {
+    Map<String, Edits> devices = new LinkedHashMap<>();
+    for (GpuInfo gpu : gpus) {
+      if (!(gpu.mig() instanceof Mig.Cut)) {
+        Edits edits = Edits.of(gpu.nodes().stream().map(this::node).toList());
+        devices.put(gpu.uuid(), edits);
+        devices.put(gpu.number(), edits);
+      }
+    }
+    return devices;
+  }
+
+  private Node node(String path) {
+    return new Node(path, options.devRoot() + path);
+  }
+
+  private CdiSpec additional(String name) {
+    List<String> paths =
+        switch (name) {
+          case "gdrcopy" -> nodes.gdrcopy();
+          case "gds" -> nodes.gds();
+          default -> nodes.mofed();
+        };
+    Edits edits = Edits.of(paths.stream().map(this::node).toList());
+    return new CdiSpec(name, Map.of("all", edits), Edits.NONE);
+  }
+
+  private Edits common() {
+    List<String> env = new ArrayList<>();
+    List<String> folders = files.libraries().stream().map(CdiSpecs::folder).distinct().toList();
+    files.libraries().stream()
+        .filter(CdiSpecs::isCuda)
+        .findFirst()
+        .ifPresent(cuda -> env.add("NVIDIA_CTK_LIBCUDA_DIR=" + folder(cuda)));
+    // The nvidia runtime must not add GPUs of its own to those that CDI has injected.
+    env.add("NVIDIA_VISIBLE_DEVICES=void");
+    return new Edits(
+        env, nodes.control().stream().map(this::node).toList(), mounts(), hooks(folders));
+  }
+
+  private List<BindMount> mounts() {
+    List<BindMount> mounts = new ArrayList<>();
+    files.libraries().forEach(file -> mounts.add(mount(file, READ_ONLY)));
+    files.sockets().forEach(file -> mounts.add(mount(file, SOCKET)));
+    files.firmware().forEach(file -> mounts.add(mount(file, READ_ONLY)));
+    files.programs().forEach(file -> mounts.add(mount(file, READ_ONLY)));
+    return mounts;
+  }
+
+  private BindMount mount(String path, List<String> how) {
+    String root = options.driverRoot();
+    String prefix = root.endsWith("/") ? root.substring(0, root.length() - 1) : root;
+    return new BindMount(prefix + path, path, how);
+  }
+
+  private List<Hook> hooks(List<String> folders) {
+    List<Hook> hooks = new ArrayList<>();
+    if (!folders.isEmpty()) {
+      List<String> links = new ArrayList<>();
+      files.libraries().stream()
+          .filter(CdiSpecs::isCuda)
+          .forEach(cuda -> links.addAll(List.of("--link", link(cuda))));
+      List<String> listed = new ArrayList<>();
+      folders.forEach(folder -> listed.addAll(List.of("--folder", folder)));
+      addHook(hooks, "create-symlinks", links);
+      addHook(hooks, "enable-cuda-compat", List.of("--host-driver-version=" + driverVersion));
+      addHook(hooks, "update-ldcache", listed);
+    }
+    addHook(hooks, "disable-device-node-modification", List.of());
+    return hooks;
+  }
+
+  private void addHook(List<Hook> hooks, String name, List<String> args) {
+    List<String> disabled = options.cdi().disabledHooks();
+    if (disabled.contains(name) || disabled.contains("all")) {
+      return;
+    }
+    String path = options.cdi().hookPath();
+    String program = path.substring(path.lastIndexOf('/') + 1);
+    List<String> words = new ArrayList<>(List.of(program));
+    if (program.equals("nvidia-ctk")) {
+      words.add("hook");
+    }
+    words.add(name);
+    words.addAll(args);
+    hooks.add(new Hook(path, words));
+  }
+
+  private static String folder(String path) {
+    return path.substring(0, path.lastIndexOf('/'));
+  }
+
+  private static boolean isCuda(String library) {
+    return library.contains("/libcuda.so.");
+  }
+
+  // Programs open it by that name, and ldconfig makes only the link with the number.
+  private static String link(String cuda) {
+    return "libcuda.so.1::" + folder(cuda) + "/libcuda.so";
+  }
+}

@@ -1,0 +1,122 @@
+package dev.tranche.nodeplugin.cdi;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+
+/**
+ * The driver's files that containers need, as paths from the driver's root.
+ *
+ * @param libraries of the driver's version
+ * @param programs such as nvidia-smi
+ * @param sockets of the driver's daemons
+ * @param firmware of its GPUs' own processor
+ */
+public record DriverFiles(
+    List<String> libraries, List<String> programs, List<String> sockets, List<String> firmware) {
+  public static final DriverFiles NONE =
+      new DriverFiles(List.of(), List.of(), List.of(), List.of());
+
+  private static final int LIBRARIES_MAX = 500;
+  private static final List<String> LIBRARY_FOLDERS =
+      List.of(
+          "/usr/lib64",
+          "/usr/lib/x86_64-linux-gnu",
+          "/usr/lib/aarch64-linux-gnu",
+          "/lib64",
+          "/lib/x86_64-linux-gnu",
+          "/lib/aarch64-linux-gnu");
+  private static final List<String> PROGRAM_FOLDERS =
+      List.of("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin");
+  private static final List<String> PROGRAMS =
+      List.of(
+          "nvidia-smi",
+          "nvidia-debugdump",
+          "nvidia-persistenced",
+          "nvidia-cuda-mps-control",
+          "nvidia-cuda-mps-server",
+          "nvidia-imex",
+          "nvidia-imex-ctl");
+  private static final List<String> SOCKET_FOLDERS = List.of("/run", "/var/run");
+  private static final List<String> SOCKETS =
+      List.of("nvidia-persistenced/socket", "nvidia-fabricmanager/socket");
+  private static final List<String> FIRMWARE_FOLDERS =
+      List.of("/lib/firmware/updates/nvidia/", "/lib/firmware/nvidia/");
+
+  public DriverFiles {
+    libraries = List.copyOf(libraries);
+    programs = List.copyOf(programs);
+    sockets = List.copyOf(sockets);
+    firmware = List.copyOf(firmware);
+  }
+
+  /**
+   * Looks for them. Blocks.
+   *
+   * @param root where the driver's root is mounted in this container
+   * @param version of the driver
+   */
+  public static DriverFiles find(Path root, String version) {
+    return new DriverFiles(
+        libraries(root, version),
+        firsts(root, PROGRAM_FOLDERS, PROGRAMS),
+        firsts(root, SOCKET_FOLDERS, SOCKETS),
+        FIRMWARE_FOLDERS.stream()
+            .flatMap(folder -> matching(root, folder + version, "gsp*.bin").stream())
+            .toList());
+  }
+
+  /** Folders that are links to each other have the same libraries: they count once. */
+  private static List<String> libraries(Path root, String version) {
+    Set<Path> seen = new HashSet<>();
+    List<String> found = new ArrayList<>();
+    for (String folder : LIBRARY_FOLDERS) {
+      for (String within : List.of(folder, folder + "/vdpau")) {
+        matching(root, within, "*.so." + version).stream()
+            .filter(library -> seen.add(real(root, library)))
+            .forEach(found::add);
+      }
+    }
+    return found.stream().limit(LIBRARIES_MAX).toList();
+  }
+
+  private static Path real(Path root, String path) {
+    Path file = at(root, path);
+    try {
+      return file.toRealPath();
+    } catch (IOException gone) {
+      return file;
+    }
+  }
+
+  private static List<String> firsts(Path root, List<String> folders, List<String> names) {
+    List<String> found = new ArrayList<>();
+    for (String name : names) {
+      folders.stream()
+          .map(folder -> folder + "/" + name)
+          .filter(path -> Files.exists(at(root, path)))
+          .findFirst()
+          .ifPresent(found::add);
+    }
+    return found;
+  }
+
+  private static List<String> matching(Path root, String folder, String glob) {
+    List<String> found = new ArrayList<>();
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(at(root, folder), glob)) {
+      files.forEach(file -> found.add(folder + "/" + file.getFileName()));
+    } catch (IOException absent) {
+      return List.of();
+    }
+    return found.stream().sorted().toList();
+  }
+
+  private static Path at(Path root, String path) {
+    return root.resolve(path.substring(1));
+  }
+}

@@ -1,0 +1,12 @@
+package dev.tranche.nodeplugin.gpu;
+
+/**
+ * What a node has beside its GPUs.
+ *
+ * @param nodes device nodes
+ * @param closeness of the GPUs to each other
+ */
+public record Hardware(String driverVersion, HostNodes nodes, Closeness closeness) {
+  /** Before a driver has started. */
+  public static final Hardware NONE = new Hardware("", HostNodes.NONE, Closeness.UNKNOWN);
+}

@@ -1,0 +1,116 @@
+package dev.tranche.nodeplugin.gpu;
+
+import dev.tranche.nodeplugin.config.AllocateOptions;
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * The device nodes that this node has beside its GPUs'.
+ *
+ * @param control those of the driver that exist in our container, such as /dev/nvidiactl
+ * @param imexChannels numbers of the IMEX channels that exist
+ * @param gdrcopy those of GDRCopy
+ * @param gds those of GPUDirect Storage
+ * @param mofed those of MOFED
+ */
+public record HostNodes(
+    List<String> control,
+    List<Integer> imexChannels,
+    List<String> gdrcopy,
+    List<String> gds,
+    List<String> mofed) {
+  public static final HostNodes NONE =
+      new HostNodes(List.of(), List.of(), List.of(), List.of(), List.of());
+
+  /** NVIDIA's list, in its order; which of them exist depends on the driver's modules. */
+  private static final List<String> CONTROL =
+      List.of("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset");
+
+  private static final String IMEX = "/dev/nvidia-caps-imex-channels/channel";
+  private static final int IMEX_CHANNEL = 0;
+
+  public HostNodes {
+    control = List.copyOf(control);
+    imexChannels = List.copyOf(imexChannels);
+    gdrcopy = List.copyOf(gdrcopy);
+    gds = List.copyOf(gds);
+    mofed = List.copyOf(mofed);
+  }
+
+  /**
+   * Looks for them. Blocks.
+   *
+   * @param own our root, normally /
+   * @param driver where the driver's root is mounted in this container
+   */
+  public static HostNodes find(Path own, Path driver) {
+    Path dev = Files.isDirectory(driver.resolve("dev")) ? driver : own;
+    boolean imex = exists(dev, imexNode(IMEX_CHANNEL)) || exists(own, imexNode(IMEX_CHANNEL));
+    List<String> mofed = new ArrayList<>(matching(dev, "/dev/infiniband", "uverbs*"));
+    mofed.addAll(matching(dev, "/dev/infiniband", "rdma_cm"));
+    return new HostNodes(
+        CONTROL.stream().filter(node -> exists(own, node)).toList(),
+        imex ? List.of(IMEX_CHANNEL) : List.of(),
+        matching(dev, "/dev", "gdrdrv"),
+        matching(dev, "/dev", "nvidia-fs*"),
+        mofed);
+  }
+
+  private static boolean exists(Path root, String node) {
+    return Files.exists(root.resolve(node.substring(1)));
+  }
+
+  private static List<String> matching(Path root, String folder, String glob) {
+    List<String> found = new ArrayList<>();
+    Path at = root.resolve(folder.substring(1));
+    try (DirectoryStream<Path> entries = Files.newDirectoryStream(at, glob)) {
+      entries.forEach(entry -> found.add(folder + "/" + entry.getFileName()));
+    } catch (IOException absent) {
+      return List.of();
+    }
+    return found.stream().sorted().toList();
+  }
+
+  /** The device node of an IMEX channel. */
+  public static String imexNode(int channel) {
+    return IMEX + channel;
+  }
+
+  /** Why containers cannot be given what a config requires; empty: they can. */
+  public Optional<String> missing(AllocateOptions options) {
+    return options.imex().required()
+        ? options.imex().channelIds().stream()
+            .filter(channel -> !imexChannels.contains(channel))
+            .findFirst()
+            .map(
+                channel ->
+                    "requested IMEX channel channel%d does not exist: create %s (nvidia-modprobe), or set imex.required to false"
+                        .formatted(channel, imexNode(channel)))
+        : Optional.empty();
+  }
+
+  /** The IMEX channels that containers get: those that are asked for and exist. */
+  public List<Integer> imexChannels(AllocateOptions options) {
+    return options.imex().channelIds().stream().filter(imexChannels::contains).toList();
+  }
+
+  /** CDI classes beside that of the GPUs: those that are asked for and have a device node. */
+  public List<String> additionalClasses(AllocateOptions options) {
+    List<String> classes = new ArrayList<>();
+    if (options.gdrcopy() && !gdrcopy.isEmpty()) {
+      classes.add("gdrcopy");
+    }
+    if (options.gds() && !gds.isEmpty()) {
+      classes.add("gds");
+    }
+    if (options.mofed() && !mofed.isEmpty()) {
+      classes.add("mofed");
+    }
+    return classes;
+  }
+}

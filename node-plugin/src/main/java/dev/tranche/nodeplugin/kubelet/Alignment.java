@@ -1,0 +1,175 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.nodeplugin.gpu.Closeness;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Comparator;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Which whole GPUs should go together: NVIDIA's best-effort policy. All available GPUs are divided
+ * into sets of the size asked for, so that the sets' points together are most; of that division the
+ * best set is the answer. So a container does not take one half of two good pairs.
+ *
+ * <p>NVIDIA's tries every division, of which sixteen GPUs have millions; here each rest of GPUs is
+ * divided once and remembered. Sets are bit masks over the available GPUs.
+ */
+final class Alignment {
+  /** Beyond that the divisions are too many to be remembered, and the choice is greedy. */
+  static final int EXACT_MAX = 16;
+
+  private final List<String> uuids;
+  private final int size;
+  private final int required;
+  private final int padding;
+  // By set: its points, and its best division once that is known.
+  private final int[] points;
+  private final @Nullable Division[] known;
+
+  /**
+   * @param set the first one of the division
+   * @param points of all its sets together
+   */
+  private record Division(int set, int points) {}
+
+  private static final Division NOTHING_LEFT = new Division(0, 0);
+
+  private Alignment(List<String> uuids, Collection<String> mustInclude, int size, Closeness near) {
+    this.uuids = uuids;
+    this.size = size;
+    this.required = maskOf(mustInclude);
+    this.padding = (size - uuids.size() % size) % size;
+    this.points = new int[1 << uuids.size()];
+    this.known = new Division[1 << uuids.size()];
+    for (int set = 1; set < points.length; set++) {
+      int rest = set & (set - 1);
+      points[set] = points[rest] + points(Integer.numberOfTrailingZeros(set), rest, near);
+    }
+  }
+
+  private int maskOf(Collection<String> some) {
+    int mask = 0;
+    for (int i = 0; i < uuids.size(); i++) {
+      mask |= some.contains(uuids.get(i)) ? 1 << i : 0;
+    }
+    return mask;
+  }
+
+  private int points(int gpu, int others, Closeness near) {
+    int sum = 0;
+    for (int rest = others; rest != 0; rest &= rest - 1) {
+      sum += near.between(uuids.get(gpu), uuids.get(Integer.numberOfTrailingZeros(rest)));
+    }
+    return sum;
+  }
+
+  /**
+   * Chooses.
+   *
+   * @param available uuids, those that must be included among them, in NVML's order, which decides
+   *     where points do not
+   * @return as many as asked, or none if there are not as many
+   */
+  static List<String> choose(
+      List<String> available, Collection<String> mustInclude, int size, Closeness near) {
+    if (size <= 0
+        || size > available.size()
+        || mustInclude.size() > size
+        || !available.containsAll(mustInclude)) {
+      return List.of();
+    }
+    return available.size() <= EXACT_MAX
+        ? new Alignment(available, mustInclude, size, near).best()
+        : greedy(available, mustInclude, size, near);
+  }
+
+  private List<String> best() {
+    if (size == 1) {
+      return uuidsOf(required == 0 ? 1 : required);
+    }
+    int rest = (1 << uuids.size()) - 1;
+    int best = 0;
+    int bestPoints = -1;
+    while (rest != 0) {
+      int set = divide(rest).set();
+      if (mayBeTheAnswer(set) && points[set] > bestPoints) {
+        best = set;
+        bestPoints = points[set];
+      }
+      rest &= ~set;
+    }
+    return uuidsOf(best);
+  }
+
+  private boolean mayBeTheAnswer(int set) {
+    return Integer.bitCount(set) == size && (set & required) == required;
+  }
+
+  /** The best division of the rest; the first one found where points are equal. */
+  private Division divide(int rest) {
+    if (rest == 0) {
+      return NOTHING_LEFT;
+    }
+    Division before = known[rest];
+    if (before != null) {
+      return before;
+    }
+    int first = Integer.lowestOneBit(rest);
+    Division best = search(rest, first, first, new Division(0, -1));
+    known[rest] = best;
+    return best;
+  }
+
+  /** Adds to the set, GPU by GPU in order, all that make it whole. */
+  private Division search(int rest, int set, int last, Division best) {
+    if (Integer.bitCount(set) == size) {
+      return better(rest, set, best);
+    }
+    Division now = best;
+    for (int gpu = last << 1; gpu <= rest && gpu != 0; gpu <<= 1) {
+      if ((rest & gpu) != 0) {
+        now = search(rest, set | gpu, gpu, now);
+      }
+    }
+    // One set is smaller, if the GPUs do not divide evenly.
+    boolean remainder =
+        Integer.bitCount(set) == size - padding && Integer.bitCount(rest) % size != 0;
+    return remainder ? better(rest, set, now) : now;
+  }
+
+  private Division better(int rest, int set, Division best) {
+    boolean splitsRequired = (set & required) != 0 && !mayBeTheAnswer(set);
+    if (splitsRequired) {
+      return best;
+    }
+    Division others = divide(rest & ~set);
+    int sum = points[set] + others.points();
+    return others.points() >= 0 && sum > best.points() ? new Division(set, sum) : best;
+  }
+
+  private List<String> uuidsOf(int set) {
+    List<String> chosen = new ArrayList<>();
+    for (int i = 0; i < uuids.size(); i++) {
+      if ((set >> i & 1) != 0) {
+        chosen.add(uuids.get(i));
+      }
+    }
+    return chosen;
+  }
+
+  private static List<String> greedy(
+      List<String> available, Collection<String> mustInclude, int size, Closeness near) {
+    List<String> chosen = new ArrayList<>(mustInclude);
+    while (chosen.size() < size) {
+      Comparator<String> byPoints =
+          Comparator.comparingInt(
+              uuid -> chosen.stream().mapToInt(c -> near.between(c, uuid)).sum());
+      available.stream()
+          .filter(uuid -> !chosen.contains(uuid))
+          .max(byPoints)
+          .ifPresent(chosen::add);
+    }
+    return chosen;
+  }
+}

@@ -1,0 +1,136 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.kubelet.CDIDevice;
+import dev.tranche.api.kubelet.ContainerAllocateResponse;
+import dev.tranche.api.kubelet.DeviceSpec;
+import dev.tranche.api.kubelet.Mount;
+import dev.tranche.nodeplugin.config.AllocateOptions;
+import dev.tranche.nodeplugin.config.DeviceListStrategy;
+import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.Supplier;
+
+/**
+ * What NVIDIA's plugin answers to an Allocate, to the letter: environment, mounts, device nodes and
+ * CDI devices, as the device list strategies want them.
+ */
+final class AllocateAnswer {
+  private static final String VISIBLE_DEVICES = "NVIDIA_VISIBLE_DEVICES";
+  private static final String IMEX_CHANNELS = "NVIDIA_IMEX_CHANNELS";
+  private static final String MOUNTS_ROOT = "/var/run/nvidia-container-devices";
+  private static final String NOTHING = "/dev/null";
+  private static final String CDI_VENDOR = "k8s.device-plugin.nvidia.com";
+  private static final String CDI_ANNOTATION = "nvidia-device-plugin_";
+
+  private final AllocateOptions options;
+  private final HostNodes nodes;
+  private final Supplier<String> answerId;
+
+  /**
+   * @param answerId makes the part of an annotation's key that tells two answers apart
+   */
+  AllocateAnswer(AllocateOptions options, HostNodes nodes, Supplier<String> answerId) {
+    this.options = options;
+    this.nodes = nodes;
+    this.answerId = answerId;
+  }
+
+  /**
+   * Puts it together.
+   *
+   * @param gpus of the replicas, in the kubelet's order, one for each replica
+   */
+  ContainerAllocateResponse.Builder of(List<GpuInfo> gpus) {
+    var answer = ContainerAllocateResponse.newBuilder();
+    List<String> ids = gpus.stream().map(this::id).distinct().toList();
+    addCdi(answer, ids);
+    addEnabled(answer);
+    if (!options.deviceListStrategies().stream().allMatch(DeviceListStrategy::cdi)) {
+      addVisible(answer, ids);
+      if (options.passDeviceSpecs()) {
+        addNodes(answer, gpus);
+      }
+    }
+    return answer;
+  }
+
+  private String id(GpuInfo gpu) {
+    return options.byIndex() ? gpu.number() : gpu.uuid();
+  }
+
+  private boolean uses(DeviceListStrategy strategy) {
+    return options.deviceListStrategies().contains(strategy);
+  }
+
+  private void addCdi(ContainerAllocateResponse.Builder answer, List<String> ids) {
+    List<String> names = new ArrayList<>();
+    ids.forEach(id -> names.add(qualified("gpu", id)));
+    channels().forEach(channel -> names.add(qualified("imex-channel", channel)));
+    nodes.additionalClasses(options).forEach(name -> names.add(qualified(name, "all")));
+    if (uses(DeviceListStrategy.CDI_ANNOTATIONS)) {
+      String key = options.cdi().annotationPrefix() + CDI_ANNOTATION + answerId.get();
+      answer.putAnnotations(key, String.join(",", names));
+    }
+    if (uses(DeviceListStrategy.CDI_CRI)) {
+      names.forEach(name -> answer.addCdiDevices(CDIDevice.newBuilder().setName(name)));
+    }
+  }
+
+  private static String qualified(String name, String device) {
+    return CDI_VENDOR + "/" + name + "=" + device;
+  }
+
+  private List<String> channels() {
+    return nodes.imexChannels(options).stream().map(String::valueOf).toList();
+  }
+
+  private void addEnabled(ContainerAllocateResponse.Builder answer) {
+    if (options.gdrcopy()) {
+      answer.putEnvs("NVIDIA_GDRCOPY", "enabled");
+    }
+    if (options.gds()) {
+      answer.putEnvs("NVIDIA_GDS", "enabled");
+    }
+    if (options.mofed()) {
+      answer.putEnvs("NVIDIA_MOFED", "enabled");
+    }
+  }
+
+  private void addVisible(ContainerAllocateResponse.Builder answer, List<String> ids) {
+    List<String> channels = channels();
+    if (uses(DeviceListStrategy.ENVVAR)) {
+      answer.putEnvs(VISIBLE_DEVICES, String.join(",", ids));
+      if (!channels.isEmpty()) {
+        answer.putEnvs(IMEX_CHANNELS, String.join(",", channels));
+      }
+    }
+    if (uses(DeviceListStrategy.VOLUME_MOUNTS)) {
+      answer.putEnvs(VISIBLE_DEVICES, MOUNTS_ROOT);
+      ids.forEach(id -> answer.addMounts(mount(MOUNTS_ROOT + "/" + id)));
+      channels.forEach(channel -> answer.addMounts(mount(MOUNTS_ROOT + "/imex/" + channel)));
+    }
+  }
+
+  private static Mount mount(String at) {
+    return Mount.newBuilder().setHostPath(NOTHING).setContainerPath(at).build();
+  }
+
+  // NVIDIA's names a GPU's node once for each replica; the kubelet keeps one of them.
+  private void addNodes(ContainerAllocateResponse.Builder answer, List<GpuInfo> gpus) {
+    nodes.control().forEach(node -> answer.addDevices(device(node)));
+    gpus.forEach(gpu -> gpu.nodes().forEach(node -> answer.addDevices(device(node))));
+    nodes
+        .imexChannels(options)
+        .forEach(channel -> answer.addDevices(device(HostNodes.imexNode(channel))));
+  }
+
+  private DeviceSpec device(String node) {
+    return DeviceSpec.newBuilder()
+        .setContainerPath(node)
+        .setHostPath(options.devRoot() + node)
+        .setPermissions("rw")
+        .build();
+  }
+}

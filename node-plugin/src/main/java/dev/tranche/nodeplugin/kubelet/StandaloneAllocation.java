@@ -1,0 +1,101 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.ReplicaId;
+import dev.tranche.nodeplugin.config.SharedAllocationPolicy;
+import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Replica;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Answer;
+import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Outcome;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * Which replicas the kubelet should take where nobody assigns GPUs: NVIDIA's answer. Whole GPUs are
+ * chosen by their closeness, shared ones and MIG devices by the policy. Where NVIDIA's fails, for
+ * want of devices, this one names fewer than asked.
+ */
+final class StandaloneAllocation {
+  private final Replicas replicas;
+  private final Comparator<Integer> byAllocated;
+  private final Map<String, Integer> allocated = new HashMap<>();
+  private final Map<String, Integer> picked = new HashMap<>();
+
+  private StandaloneAllocation(Replicas replicas) {
+    this.replicas = replicas;
+    Comparator<Integer> least = Comparator.naturalOrder();
+    this.byAllocated =
+        replicas.config().sharedAllocationPolicy() == SharedAllocationPolicy.PACKED
+            ? least.reversed()
+            : least;
+  }
+
+  /**
+   * Chooses.
+   *
+   * @param available ids that the kubelet may take
+   * @param mustInclude ids that are in the answer in any case
+   * @param size how many ids are wanted, those included
+   */
+  static Answer choose(
+      Replicas replicas,
+      List<String> available,
+      List<String> mustInclude,
+      int size,
+      Closeness near) {
+    if (wholeGpus(replicas, available)) {
+      List<String> inOrder = inOrder(replicas, new HashSet<>(available));
+      return new Answer(Alignment.choose(inOrder, mustInclude, size, near), Outcome.ALIGNED);
+    }
+    return new StandaloneAllocation(replicas).greedy(available, mustInclude, size);
+  }
+
+  /** Neither replicas of shared GPUs nor MIG devices. */
+  static boolean wholeGpus(Replicas replicas, List<String> available) {
+    return replicas.gpus().stream().allMatch(gpu -> gpu.info().part().isEmpty())
+        && available.stream().allMatch(id -> id.equals(ReplicaId.uuidOf(id)));
+  }
+
+  /** Those of our ids, in NVML's order, whatever order the kubelet tells them in. */
+  static List<String> inOrder(Replicas replicas, Set<String> ids) {
+    return replicas.all().stream().map(Replica::id).filter(ids::contains).toList();
+  }
+
+  private Answer greedy(List<String> available, List<String> mustInclude, int size) {
+    Set<String> free = new HashSet<>(available);
+    mustInclude.forEach(free::remove);
+    List<String> candidates = new ArrayList<>(inOrder(replicas, free));
+    replicas.all().forEach(replica -> allocated.merge(uuid(replica.gpu()), 1, Integer::sum));
+    candidates.forEach(id -> allocated.merge(ReplicaId.uuidOf(id), -1, Integer::sum));
+    List<String> chosen = new ArrayList<>(mustInclude);
+    while (chosen.size() < size && !candidates.isEmpty()) {
+      chosen.add(next(candidates));
+    }
+    boolean packed = replicas.config().sharedAllocationPolicy() == SharedAllocationPolicy.PACKED;
+    return new Answer(chosen, packed ? Outcome.PACKED : Outcome.DISTRIBUTED);
+  }
+
+  private static String uuid(GpuStatus gpu) {
+    return gpu.info().uuid();
+  }
+
+  /** Takes the one of the GPU that the policy prefers; among equals, that picked from least. */
+  private String next(List<String> candidates) {
+    Comparator<String> byPolicy =
+        Comparator.comparing(id -> allocated.getOrDefault(ReplicaId.uuidOf(id), 0), byAllocated);
+    String best =
+        candidates.stream()
+            .min(byPolicy.thenComparing(id -> picked.getOrDefault(ReplicaId.uuidOf(id), 0)))
+            .orElseThrow();
+    candidates.remove(best);
+    picked.merge(ReplicaId.uuidOf(best), 1, Integer::sum);
+    allocated.merge(ReplicaId.uuidOf(best), 1, Integer::sum);
+    return best;
+  }
+}

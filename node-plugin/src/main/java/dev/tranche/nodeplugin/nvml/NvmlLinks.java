@@ -1,0 +1,87 @@
+package dev.tranche.nodeplugin.nvml;
+
+import com.sun.jna.Memory;
+import com.sun.jna.Native;
+import com.sun.jna.NativeLibrary;
+import dev.tranche.nodeplugin.nvml.GpuLink.Ancestor;
+
+/** How GPUs are connected; whatever NVML does not tell is unknown, and no error. */
+final class NvmlLinks implements AutoCloseable {
+  // NVML_NVLINK_MAX_LINKS
+  private static final int LINKS_MAX = 18;
+  private static final int ENABLED = 1;
+  // nvmlPciInfo_t: domain, bus and device stand behind the legacy address.
+  private static final int PCI_BYTES = 68;
+  private static final int PCI_DOMAIN_OFFSET = 16;
+  private static final int PCI_BUS_OFFSET = 20;
+  private static final int PCI_DEVICE_OFFSET = 24;
+
+  private final Memory scratch = new Memory(PCI_BYTES);
+  private final boolean bound;
+
+  NvmlLinks(NativeLibrary library) {
+    this.bound = bind(library);
+  }
+
+  private static boolean bind(NativeLibrary library) {
+    try {
+      Native.register(NvmlLinkFunctions.class, library);
+      return true;
+    } catch (UnsatisfiedLinkError olderDriver) {
+      return false;
+    }
+  }
+
+  /** The link from one GPU to another. */
+  GpuLink between(long device, long other, PciAddress otherAddress) {
+    return bound
+        ? new GpuLink(nvLinks(device, otherAddress), ancestor(device, other))
+        : GpuLink.UNKNOWN;
+  }
+
+  private Ancestor ancestor(long device, long other) {
+    int result = NvmlLinkFunctions.nvmlDeviceGetTopologyCommonAncestor(device, other, scratch);
+    return result == NvmlCode.SUCCESS ? ancestor(scratch.getInt(0)) : Ancestor.UNKNOWN;
+  }
+
+  // nvmlGpuTopologyLevel_t
+  private static Ancestor ancestor(int level) {
+    return switch (level) {
+      case 0 -> Ancestor.BOARD;
+      case 10 -> Ancestor.ONE_SWITCH;
+      case 20 -> Ancestor.SEVERAL_SWITCHES;
+      case 30 -> Ancestor.HOST_BRIDGE;
+      case 40 -> Ancestor.NUMA_NODE;
+      case 50 -> Ancestor.SYSTEM;
+      default -> Ancestor.UNKNOWN;
+    };
+  }
+
+  private int nvLinks(long device, PciAddress other) {
+    int count = 0;
+    for (int link = 0; link < LINKS_MAX; link++) {
+      count += leadsTo(device, link, other) ? 1 : 0;
+    }
+    return count;
+  }
+
+  private boolean leadsTo(long device, int link, PciAddress other) {
+    return NvmlLinkFunctions.nvmlDeviceGetNvLinkState(device, link, scratch) == NvmlCode.SUCCESS
+        && scratch.getInt(0) == ENABLED
+        && NvmlLinkFunctions.nvmlDeviceGetNvLinkRemotePciInfo_v2(device, link, scratch)
+            == NvmlCode.SUCCESS
+        && remote().equals(other);
+  }
+
+  private PciAddress remote() {
+    return new PciAddress(
+        scratch.getInt(PCI_DOMAIN_OFFSET),
+        scratch.getInt(PCI_BUS_OFFSET),
+        scratch.getInt(PCI_DEVICE_OFFSET));
+  }
+
+  @Override
+  public void close() {
+    scratch.close();
+  }
+}

@@ -1,0 +1,91 @@
+package dev.tranche.nodeplugin.cdi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
+import dev.tranche.nodeplugin.cdi.CdiSpec.Node;
+import dev.tranche.nodeplugin.gpu.HostNodes;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class CdiFolderIT {
+  @TempDir Path root;
+
+  private void touch(String... paths) throws IOException {
+    for (String path : paths) {
+      Path file = root.resolve(path.substring(1));
+      Files.createDirectories(file.getParent());
+      Files.writeString(file, "");
+    }
+  }
+
+  @Test
+  void specs_areReadableFilesOfTheirClass_andNothingElseIsLeft() throws IOException {
+    Edits edits = Edits.of(List.of(new Node("/dev/nvidia0", "/dev/nvidia0")));
+    CdiSpec spec = new CdiSpec("gpu", Map.of("0", edits), Edits.NONE);
+    Path folder = root.resolve("var/run/cdi");
+    new CdiFolder(folder).write(List.of(spec));
+    new CdiFolder(folder).write(List.of(spec));
+    try (var files = Files.list(folder)) {
+      assertThat(files).containsExactly(folder.resolve("k8s.device-plugin.nvidia.com-gpu.json"));
+    }
+    Path file = folder.resolve(spec.fileName());
+    assertThat(Files.readString(file)).isEqualTo(spec.json());
+    assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(file)))
+        .isEqualTo("rw-r--r--");
+  }
+
+  @Test
+  void driverFiles_areThoseOfItsVersion_eachOnce() throws IOException {
+    touch(
+        "/usr/lib/x86_64-linux-gnu/libcuda.so.580.1",
+        "/usr/lib/x86_64-linux-gnu/libcuda.so.570.9",
+        "/usr/lib/x86_64-linux-gnu/vdpau/libvdpau_nvidia.so.580.1",
+        "/usr/bin/nvidia-smi",
+        "/run/nvidia-persistenced/socket",
+        "/lib/firmware/nvidia/580.1/gsp_ga10x.bin");
+    Files.createSymbolicLink(
+        root.resolve("lib/x86_64-linux-gnu"), root.resolve("usr/lib/x86_64-linux-gnu"));
+    assertThat(DriverFiles.find(root, "580.1"))
+        .isEqualTo(
+            new DriverFiles(
+                List.of(
+                    "/usr/lib/x86_64-linux-gnu/libcuda.so.580.1",
+                    "/usr/lib/x86_64-linux-gnu/vdpau/libvdpau_nvidia.so.580.1"),
+                List.of("/usr/bin/nvidia-smi"),
+                List.of("/run/nvidia-persistenced/socket"),
+                List.of("/lib/firmware/nvidia/580.1/gsp_ga10x.bin")));
+    assertThat(DriverFiles.find(root.resolve("absent"), "580.1")).isEqualTo(DriverFiles.NONE);
+  }
+
+  @Test
+  void hostNodes_areThoseOfTheDevRoot_andControlNodesOurOwn() throws IOException {
+    Path driver = root.resolve("driver");
+    touch(
+        "/dev/nvidiactl",
+        "/driver/dev/nvidia-uvm",
+        "/driver/dev/gdrdrv",
+        "/driver/dev/nvidia-fs1",
+        "/driver/dev/nvidia-fs0",
+        "/driver/dev/infiniband/rdma_cm",
+        "/driver/dev/infiniband/uverbs0",
+        "/driver/dev/nvidia-caps-imex-channels/channel0");
+    assertThat(HostNodes.find(root, driver))
+        .isEqualTo(
+            new HostNodes(
+                List.of("/dev/nvidiactl"),
+                List.of(0),
+                List.of("/dev/gdrdrv"),
+                List.of("/dev/nvidia-fs0", "/dev/nvidia-fs1"),
+                List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm")));
+    assertThat(HostNodes.find(root, root.resolve("none")))
+        .isEqualTo(
+            new HostNodes(List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of()));
+  }
+}

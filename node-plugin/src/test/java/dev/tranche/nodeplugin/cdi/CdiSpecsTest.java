@@ -1,0 +1,172 @@
+package dev.tranche.nodeplugin.cdi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class CdiSpecsTest {
+  private static final HostNodes NODES =
+      new HostNodes(
+          List.of("/dev/nvidiactl"),
+          List.of(0),
+          List.of("/dev/gdrdrv"),
+          List.of(),
+          List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"));
+  private static final DriverFiles FILES =
+      new DriverFiles(
+          List.of("/usr/lib64/libcuda.so.580.1", "/usr/lib64/libnvidia-ml.so.580.1"),
+          List.of("/usr/bin/nvidia-smi"),
+          List.of("/run/nvidia-persistenced/socket"),
+          List.of());
+  private static final Mig.Part PART =
+      new Mig.Part(2, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
+  private static final List<GpuInfo> GPUS =
+      List.of(
+          new GpuInfo(0, "GPU-0", "A100", 3, "", 0, 0, -1),
+          new GpuInfo(1, "GPU-1", "A100", 4, "", 0, 0, -1, 0, Mig.CUT),
+          new GpuInfo(1, "MIG-1", "A100", 4, "", 0, 0, -1, 0, PART));
+
+  private static List<JsonObject> specs(DriverFiles files, String... flags) {
+    List<String> given = new ArrayList<>(List.of("--device-list-strategy=cdi-cri"));
+    given.addAll(List.of(flags));
+    Config config =
+        Config.of(Settings.read(given, Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
+    return new CdiSpecs(config.allocate(), NODES, files, "580.1")
+        .of(GPUS).stream().map(spec -> new JsonObject(spec.json())).toList();
+  }
+
+  private static JsonObject edits(JsonObject spec, String device) {
+    return spec.getJsonArray("devices").stream()
+        .map(JsonObject.class::cast)
+        .filter(d -> d.getString("name").equals(device))
+        .findFirst()
+        .map(d -> d.getJsonObject("containerEdits"))
+        .orElse(new JsonObject());
+  }
+
+  @Test
+  void gpus_areThereByUuidAndNumber_andCutOnesAreNot() {
+    JsonObject spec = specs(DriverFiles.NONE).getFirst();
+    assertThat(spec.getString("cdiVersion")).isEqualTo("0.5.0");
+    assertThat(spec.getString("kind")).isEqualTo("k8s.device-plugin.nvidia.com/gpu");
+    assertThat(spec.getJsonArray("devices"))
+        .extracting(d -> ((JsonObject) d).getString("name"))
+        .containsExactly("GPU-0", "0", "MIG-1", "1:2");
+    assertThat(edits(spec, "0"))
+        .isEqualTo(new JsonObject("{\"deviceNodes\": [{\"path\": \"/dev/nvidia3\"}]}"));
+    assertThat(edits(spec, "MIG-1"))
+        .isEqualTo(
+            new JsonObject(
+                "{\"deviceNodes\": [{\"path\": \"/dev/nvidia4\"},"
+                    + " {\"path\": \"/dev/nvidia-caps/nvidia-cap66\"}]}"));
+  }
+
+  @Test
+  void nodes_lieUnderTheDevRoot_andFilesUnderTheDriverRoot() {
+    JsonObject spec =
+        specs(FILES, "--driver-root=/run/nvidia/driver", "--dev-root=/host").getFirst();
+    assertThat(edits(spec, "GPU-0").getJsonArray("deviceNodes").getJsonObject(0))
+        .isEqualTo(
+            new JsonObject().put("path", "/dev/nvidia3").put("hostPath", "/host/dev/nvidia3"));
+    JsonArray mounts = spec.getJsonObject("containerEdits").getJsonArray("mounts");
+    assertThat(mounts)
+        .extracting(m -> ((JsonObject) m).getString("hostPath"))
+        .containsExactly(
+            "/run/nvidia/driver/usr/lib64/libcuda.so.580.1",
+            "/run/nvidia/driver/usr/lib64/libnvidia-ml.so.580.1",
+            "/run/nvidia/driver/run/nvidia-persistenced/socket",
+            "/run/nvidia/driver/usr/bin/nvidia-smi");
+    assertThat(mounts.getJsonObject(0).getString("containerPath"))
+        .isEqualTo("/usr/lib64/libcuda.so.580.1");
+  }
+
+  private static List<String> hooks(JsonObject spec) {
+    return spec.getJsonObject("containerEdits").getJsonArray("hooks", new JsonArray()).stream()
+        .map(JsonObject.class::cast)
+        .map(
+            hook ->
+                hook.getString("hookName")
+                    + " "
+                    + hook.getString("path")
+                    + ": "
+                    + String.join(
+                        " ", hook.getJsonArray("args").stream().map(String::valueOf).toList()))
+        .toList();
+  }
+
+  @Test
+  void hooks_makeTheLibrariesKnown_unlessDisabled() {
+    assertThat(hooks(specs(FILES).getFirst()))
+        .containsExactly(
+            "createContainer /usr/bin/nvidia-ctk: nvidia-ctk hook create-symlinks --link"
+                + " libcuda.so.1::/usr/lib64/libcuda.so",
+            "createContainer /usr/bin/nvidia-ctk: nvidia-ctk hook enable-cuda-compat"
+                + " --host-driver-version=580.1",
+            "createContainer /usr/bin/nvidia-ctk: nvidia-ctk hook update-ldcache --folder"
+                + " /usr/lib64",
+            "createContainer /usr/bin/nvidia-ctk: nvidia-ctk hook"
+                + " disable-device-node-modification");
+    assertThat(
+            hooks(
+                specs(
+                        FILES,
+                        "--nvidia-cdi-hook-path=/opt/nvidia-cdi-hook",
+                        "--cdi-disable-hooks=create-symlinks,enable-cuda-compat,update-ldcache")
+                    .getFirst()))
+        .containsExactly(
+            "createContainer /opt/nvidia-cdi-hook: nvidia-cdi-hook"
+                + " disable-device-node-modification");
+    assertThat(hooks(specs(FILES, "--cdi-disable-hooks=all").getFirst())).isEmpty();
+  }
+
+  @Test
+  void environment_keepsTheNvidiaRuntimeOut() {
+    assertThat(specs(FILES).getFirst().getJsonObject("containerEdits").getJsonArray("env"))
+        .containsExactly("NVIDIA_CTK_LIBCUDA_DIR=/usr/lib64", "NVIDIA_VISIBLE_DEVICES=void");
+  }
+
+  @Test
+  void extras_areClassesOfTheirOwn_ifTheyHaveDeviceNodes() {
+    List<JsonObject> specs =
+        specs(
+            DriverFiles.NONE,
+            "--imex-channel-ids=0",
+            "--gdrcopy-enabled",
+            "--gds-enabled",
+            "--mofed-enabled");
+    assertThat(specs)
+        .extracting(spec -> spec.getString("kind"))
+        .containsExactly(
+            "k8s.device-plugin.nvidia.com/gpu",
+            "k8s.device-plugin.nvidia.com/imex-channel",
+            "k8s.device-plugin.nvidia.com/gdrcopy",
+            "k8s.device-plugin.nvidia.com/mofed");
+    assertThat(edits(specs.get(1), "0").getJsonArray("deviceNodes").getJsonObject(0))
+        .isEqualTo(new JsonObject().put("path", "/dev/nvidia-caps-imex-channels/channel0"));
+    assertThat(edits(specs.get(3), "all").getJsonArray("deviceNodes")).hasSize(2);
+  }
+
+  @Test
+  void specs_thatCdiWouldNotTake_cannotBe() {
+    assertThatThrownBy(() -> new CdiSpec("gpu", Map.of(), Edits.NONE))
+        .hasMessageContaining("has no devices");
+    assertThatThrownBy(() -> new CdiSpec("gpu", Map.of("a b", Edits.NONE), Edits.NONE))
+        .hasMessageContaining("\"a b\" is no name");
+    assertThatThrownBy(() -> new CdiSpec("gpu", Map.of("a", Edits.NONE), Edits.NONE))
+        .hasMessageContaining("changes nothing");
+  }
+}

@@ -1,0 +1,103 @@
+package dev.tranche.nodeplugin.gpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.config.MigStrategy;
+import dev.tranche.nodeplugin.config.ResourceNames;
+import dev.tranche.nodeplugin.config.ResourceNames.Rule;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class MigPlanTest {
+  private static GpuInfo gpu(int index, Mig mig) {
+    return new GpuInfo(index, "GPU-" + index, "A100", index, "", 0, 0, -1, 0, mig);
+  }
+
+  private static GpuInfo part(int gpu, int index, String profile) {
+    Mig.Part part = new Mig.Part(index, "GPU-" + gpu, profile, 7 + index, 0, List.of());
+    String uuid = "MIG-" + gpu + "-" + index;
+    return new GpuInfo(gpu, uuid, "A100 MIG " + profile, gpu, "", 0, 0, -1, 0, part);
+  }
+
+  private static List<String> numbers(MigPlan plan) {
+    return switch (plan) {
+      case MigPlan.Devices devices -> devices.devices().stream().map(GpuInfo::number).toList();
+      case MigPlan.Invalid invalid -> List.of(invalid.reason());
+    };
+  }
+
+  private static final List<GpuInfo> MIXED_NODE =
+      List.of(
+          gpu(0, Mig.OFF),
+          gpu(1, Mig.CUT),
+          part(1, 0, "1g.5gb"),
+          part(1, 2, "2g.10gb"),
+          gpu(2, Mig.CUT));
+
+  @Test
+  void none_advertisesGpusWhetherCutOrNot() {
+    assertThat(numbers(MigPlan.of(MigStrategy.NONE, MIXED_NODE))).containsExactly("0", "1", "2");
+  }
+
+  @Test
+  void mixed_advertisesPartsInPlaceOfTheirGpus_andWarnsOfEmptyOnes() {
+    MigPlan plan = MigPlan.of(MigStrategy.MIXED, MIXED_NODE);
+    assertThat(numbers(plan)).containsExactly("0", "1:0", "1:2");
+    assertThat(plan)
+        .isInstanceOfSatisfying(
+            MigPlan.Devices.class,
+            devices ->
+                assertThat(devices.warnings())
+                    .containsExactly("device 2 has no MIG devices configured"));
+  }
+
+  @Test
+  void single_advertisesEqualParts() {
+    List<GpuInfo> gpus = List.of(gpu(0, Mig.CUT), part(0, 0, "1g.5gb"), part(0, 1, "1g.5gb"));
+    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, gpus))).containsExactly("0:0", "0:1");
+  }
+
+  @Test
+  void single_withoutMig_advertisesGpus() {
+    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, List.of(gpu(0, Mig.OFF), gpu(1, Mig.OFF)))))
+        .containsExactly("0", "1");
+  }
+
+  @Test
+  void single_isRefusedInNvidiasWords() {
+    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, MIXED_NODE)).getFirst())
+        .startsWith(
+            "invalid MIG configuration: at least one device with migEnabled=true was not configured"
+                + " correctly: device 2 has no MIG devices configured");
+    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, MIXED_NODE.subList(1, 4))).getFirst())
+        .startsWith("invalid MIG configuration: more than one MIG device type present on node");
+    assertThat(numbers(MigPlan.of(MigStrategy.SINGLE, MIXED_NODE.subList(0, 3))).getFirst())
+        .startsWith("all devices on the node must be configured with the same migEnabled value");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "MIXED,1g.5gb,nvidia.com/mig-1g.5gb",
+    "MIXED,1g.5gb+me,nvidia.com/mig-1g.5gb.me",
+    "MIXED,2g.10gb,nvidia.com/mig-two",
+    "SINGLE,1g.5gb,nvidia.com/gpu",
+    "SINGLE,2g.10gb,nvidia.com/mig-two"
+  })
+  void resource_isTheProfilesOnlyWhereMixed(MigStrategy strategy, String profile, String resource) {
+    ResourceNames names =
+        new ResourceNames(List.of(), List.of(new Rule("2g.*", "nvidia.com/mig-two")));
+    assertThat(MigPlan.resourceOf(strategy, names, part(0, 0, profile))).isEqualTo(resource);
+  }
+
+  @Test
+  void part_hasItsGpusNodeAndItsOwn() {
+    Mig.Part part =
+        new Mig.Part(0, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
+    GpuInfo info = new GpuInfo(1, "MIG-0", "A100", 4, "", 0, 0, -1, 0, part);
+    assertThat(info.nodes()).containsExactly("/dev/nvidia4", "/dev/nvidia-caps/nvidia-cap66");
+  }
+}

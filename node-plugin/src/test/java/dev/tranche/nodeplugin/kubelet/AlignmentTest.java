@@ -1,0 +1,189 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.gpu.Closeness;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.random.RandomGenerator;
+import java.util.random.RandomGeneratorFactory;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class AlignmentTest {
+  /** Each of "ab3" is three NVLinks between a and b; all others are 10. */
+  private static Closeness near(String uuids, String... pairs) {
+    Map<String, Map<String, Integer>> points = new HashMap<>();
+    for (String a : uuids.split("")) {
+      points.put(a, new HashMap<>());
+      Set.of(uuids.split("")).stream()
+          .filter(b -> !b.equals(a))
+          .forEach(b -> points.getOrDefault(a, new HashMap<>()).put(b, 10));
+    }
+    for (String pair : pairs) {
+      String a = pair.substring(0, 1);
+      String b = pair.substring(1, 2);
+      int value = 100 * Integer.parseInt(pair.substring(2)) + 10;
+      points.getOrDefault(a, new HashMap<>()).put(b, value);
+      points.getOrDefault(b, new HashMap<>()).put(a, value);
+    }
+    return new Closeness(points);
+  }
+
+  private static String choose(String available, String must, int size, Closeness near) {
+    List<String> required = must.isEmpty() ? List.of() : List.of(must.split(""));
+    return String.join("", Alignment.choose(List.of(available.split("")), required, size, near));
+  }
+
+  // A DGX-1: two links on some pairs, one on others, none across the rest.
+  private static final Closeness DGX1 =
+      near(
+          "01234567",
+          "011",
+          "021",
+          "032",
+          "042",
+          "122",
+          "131",
+          "152",
+          "232",
+          "261",
+          "371",
+          "451",
+          "461",
+          "472",
+          "562",
+          "571",
+          "672");
+
+  @Test
+  void pair_isTheOneWithMostLinks() {
+    assertThat(choose("abcd", "", 2, near("abcd", "ac2", "bd1"))).isEqualTo("ac");
+  }
+
+  @Test
+  void pairs_areNotTornApart() {
+    // b and c are nearest, but taking them leaves a and d, which have no link.
+    assertThat(choose("abcd", "", 2, near("abcd", "bc3", "ab2", "cd2"))).isEqualTo("ab");
+  }
+
+  @Test
+  void equalPoints_areDecidedByOrder() {
+    assertThat(choose("abcd", "", 2, near("abcd"))).isEqualTo("ab");
+    assertThat(choose("abcde", "", 3, near("abcde"))).isEqualTo("abc");
+    assertThat(choose("abcd", "", 1, near("abcd", "cd4"))).isEqualTo("a");
+  }
+
+  @Test
+  void mustIncludes_areHonoured() {
+    Closeness near = near("abcd", "ac2", "bd1");
+    assertThat(choose("abcd", "d", 2, near)).isEqualTo("bd");
+    assertThat(choose("abcd", "ad", 2, near)).isEqualTo("ad");
+    assertThat(choose("abcd", "c", 1, near)).isEqualTo("c");
+  }
+
+  @Test
+  void dgx1_isDividedIntoItsQuads() {
+    assertThat(choose("01234567", "", 4, DGX1)).isEqualTo("0123");
+    assertThat(choose("01234567", "6", 4, DGX1)).isEqualTo("4567");
+    assertThat(choose("01234567", "", 8, DGX1)).isEqualTo("01234567");
+  }
+
+  @Test
+  void tooFew_orContradictoryRequests_haveNoAnswer() {
+    Closeness near = near("abc");
+    assertThat(choose("abc", "", 4, near)).isEmpty();
+    assertThat(choose("abc", "", 0, near)).isEmpty();
+    assertThat(choose("abc", "abc", 2, near)).isEmpty();
+    assertThat(choose("abc", "x", 2, near)).isEmpty();
+  }
+
+  @Test
+  void moreGpusThanDivisionsCanBeRemembered_areChosenGreedily() {
+    List<String> uuids = IntStream.range(0, 40).mapToObj(i -> "GPU-" + i).toList();
+    assertThat(Alignment.choose(uuids, List.of("GPU-7"), 8, Closeness.UNKNOWN))
+        .hasSize(8)
+        .contains("GPU-7")
+        .doesNotHaveDuplicates();
+  }
+
+  @Test
+  void division_isAsGoodAsTheBestOfAll() {
+    RandomGenerator random = RandomGeneratorFactory.of("L64X128MixRandom").create(7);
+    for (int round = 0; round < 60; round++) {
+      int gpus = 2 + random.nextInt(5);
+      int size = 1 + random.nextInt(gpus);
+      String uuids = "abcdef".substring(0, gpus);
+      Closeness near = randomly(uuids, random);
+      String must = random.nextBoolean() ? "" : uuids.substring(gpus - 1);
+      String chosen = choose(uuids, must, size, near);
+      assertThat(chosen).hasSize(size).contains(must);
+      List<String> gpuList = List.of(uuids.split(""));
+      assertThat(best(gpuList, chosen, size, must, near))
+          .as("%s of %s with %s by %s", size, uuids, must, near)
+          .isEqualTo(best(gpuList, "", size, must, near));
+    }
+  }
+
+  private static Closeness randomly(String uuids, RandomGenerator random) {
+    List<String> pairs = new ArrayList<>();
+    for (int i = 0; i < uuids.length(); i++) {
+      for (int j = i + 1; j < uuids.length(); j++) {
+        pairs.add("" + uuids.charAt(i) + uuids.charAt(j) + random.nextInt(5));
+      }
+    }
+    return near(uuids, pairs.toArray(String[]::new));
+  }
+
+  /** Most points that a division can have, if it has this set, or any; -1 if there is none. */
+  private static int best(List<String> gpus, String set, int size, String must, Closeness near) {
+    int best = -1;
+    for (int mask = 0; mask < 1 << gpus.size(); mask++) {
+      List<String> chosen = in(gpus, mask);
+      boolean asked = set.isEmpty() || String.join("", chosen).equals(set);
+      if (chosen.size() == size && asked && String.join("", chosen).contains(must)) {
+        List<String> rest = new ArrayList<>(gpus);
+        rest.removeAll(chosen);
+        best = Math.max(best, points(chosen, near) + divided(rest, size, near));
+      }
+    }
+    return best;
+  }
+
+  private static int divided(List<String> gpus, int size, Closeness near) {
+    if (gpus.size() <= size) {
+      return points(gpus, near);
+    }
+    int best = -1;
+    int remainder = gpus.size() % size;
+    for (int mask = 0; mask < 1 << gpus.size(); mask++) {
+      List<String> chosen = in(gpus, mask);
+      if (chosen.size() == size || (remainder > 0 && chosen.size() == remainder)) {
+        List<String> rest = new ArrayList<>(gpus);
+        rest.removeAll(chosen);
+        best = Math.max(best, points(chosen, near) + divided(rest, size, near));
+      }
+    }
+    return best;
+  }
+
+  private static List<String> in(List<String> gpus, int mask) {
+    return IntStream.range(0, gpus.size())
+        .filter(i -> (mask >> i & 1) != 0)
+        .mapToObj(gpus::get)
+        .toList();
+  }
+
+  private static int points(List<String> gpus, Closeness near) {
+    int sum = 0;
+    for (int i = 0; i < gpus.size(); i++) {
+      for (int j = i + 1; j < gpus.size(); j++) {
+        sum += near.between(gpus.get(i), gpus.get(j));
+      }
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,175 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.kubelet.ContainerAllocateResponse;
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** The expected answers follow from the source of NVIDIA's plugin v0.20. */
+class AllocateAnswerTest {
+  private static final HostNodes NODES =
+      new HostNodes(
+          List.of("/dev/nvidiactl", "/dev/nvidia-uvm"),
+          List.of(0),
+          List.of("/dev/gdrdrv"),
+          List.of(),
+          List.of("/dev/infiniband/rdma_cm"));
+
+  private static final GpuInfo ONE = new GpuInfo(1, "GPU-1", "T4", 5, "", 0, 0, -1);
+  private static final GpuInfo ZERO = new GpuInfo(0, "GPU-0", "T4", 4, "", 0, 0, -1);
+  private static final GpuInfo MIG =
+      new GpuInfo(
+          2,
+          "MIG-2",
+          "A100",
+          6,
+          "",
+          0,
+          0,
+          -1,
+          0,
+          new Mig.Part(
+              3,
+              "GPU-2",
+              "1g.5gb",
+              7,
+              0,
+              List.of("/dev/nvidia-caps/nvidia-cap66", "/dev/nvidia-caps/nvidia-cap67")));
+
+  private static ContainerAllocateResponse answer(List<GpuInfo> gpus, String flags) {
+    Findings findings = new Findings();
+    List<String> given = flags.isEmpty() ? List.of() : List.of(flags.split(" "));
+    Config config = Config.of(Settings.read(given, Map.of(), findings), ConfigFile.EMPTY, findings);
+    assertThat(findings.errors()).isEmpty();
+    return new AllocateAnswer(config.allocate(), NODES, () -> "id").of(gpus).build();
+  }
+
+  /** One line for each thing in the answer. */
+  private static List<String> lines(ContainerAllocateResponse answer) {
+    List<String> lines = new ArrayList<>();
+    new TreeMap<>(answer.getEnvsMap()).forEach((key, value) -> lines.add(key + "=" + value));
+    answer
+        .getMountsList()
+        .forEach(
+            m ->
+                lines.add(
+                    "mount " + m.getHostPath() + " " + m.getContainerPath() + ro(m.getReadOnly())));
+    answer
+        .getDevicesList()
+        .forEach(
+            d ->
+                lines.add(
+                    "device "
+                        + d.getHostPath()
+                        + " "
+                        + d.getContainerPath()
+                        + " "
+                        + d.getPermissions()));
+    answer.getAnnotationsMap().forEach((key, value) -> lines.add("@" + key + "=" + value));
+    answer.getCdiDevicesList().forEach(d -> lines.add("cdi " + d.getName()));
+    return lines;
+  }
+
+  private static String ro(boolean readOnly) {
+    return readOnly ? " ro" : "";
+  }
+
+  static Stream<Arguments> answers() {
+    return Stream.of(
+        Arguments.of("", List.of("NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0")),
+        Arguments.of("--device-id-strategy=index", List.of("NVIDIA_VISIBLE_DEVICES=1,0")),
+        Arguments.of(
+            "--gdrcopy-enabled --gds-enabled --mofed-enabled",
+            List.of(
+                "NVIDIA_GDRCOPY=enabled",
+                "NVIDIA_GDS=enabled",
+                "NVIDIA_MOFED=enabled",
+                "NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0")),
+        Arguments.of(
+            "--device-list-strategy=volume-mounts --imex-channel-ids=0",
+            List.of(
+                "NVIDIA_VISIBLE_DEVICES=/var/run/nvidia-container-devices",
+                "mount /dev/null /var/run/nvidia-container-devices/GPU-1",
+                "mount /dev/null /var/run/nvidia-container-devices/GPU-0",
+                "mount /dev/null /var/run/nvidia-container-devices/imex/0")),
+        Arguments.of(
+            "--pass-device-specs --imex-channel-ids=0",
+            List.of(
+                "NVIDIA_IMEX_CHANNELS=0",
+                "NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0",
+                "device /dev/nvidiactl /dev/nvidiactl rw",
+                "device /dev/nvidia-uvm /dev/nvidia-uvm rw",
+                "device /dev/nvidia5 /dev/nvidia5 rw",
+                "device /dev/nvidia5 /dev/nvidia5 rw",
+                "device /dev/nvidia4 /dev/nvidia4 rw",
+                "device /dev/nvidia-caps-imex-channels/channel0"
+                    + " /dev/nvidia-caps-imex-channels/channel0 rw")),
+        Arguments.of(
+            "--device-list-strategy=cdi-cri --pass-device-specs --gdrcopy-enabled",
+            List.of(
+                "NVIDIA_GDRCOPY=enabled",
+                "cdi k8s.device-plugin.nvidia.com/gpu=GPU-1",
+                "cdi k8s.device-plugin.nvidia.com/gpu=GPU-0",
+                "cdi k8s.device-plugin.nvidia.com/gdrcopy=all")),
+        Arguments.of(
+            "--device-list-strategy=cdi-cri --imex-channel-ids=0 --gds-enabled --mofed-enabled",
+            List.of(
+                "NVIDIA_GDS=enabled",
+                "NVIDIA_MOFED=enabled",
+                "cdi k8s.device-plugin.nvidia.com/gpu=GPU-1",
+                "cdi k8s.device-plugin.nvidia.com/gpu=GPU-0",
+                "cdi k8s.device-plugin.nvidia.com/imex-channel=0",
+                "cdi k8s.device-plugin.nvidia.com/mofed=all")),
+        Arguments.of(
+            "--device-list-strategy=cdi-annotations --device-id-strategy=index",
+            List.of(
+                "@cdi.k8s.io/nvidia-device-plugin_id="
+                    + "k8s.device-plugin.nvidia.com/gpu=1,k8s.device-plugin.nvidia.com/gpu=0")),
+        Arguments.of(
+            "--device-list-strategy=cdi-annotations,cdi-cri,envvar --cdi-annotation-prefix=nvidia.cdi.k8s.io/",
+            List.of(
+                "NVIDIA_VISIBLE_DEVICES=GPU-1,GPU-0",
+                "@nvidia.cdi.k8s.io/nvidia-device-plugin_id="
+                    + "k8s.device-plugin.nvidia.com/gpu=GPU-1,k8s.device-plugin.nvidia.com/gpu=GPU-0",
+                "cdi k8s.device-plugin.nvidia.com/gpu=GPU-1",
+                "cdi k8s.device-plugin.nvidia.com/gpu=GPU-0")));
+  }
+
+  @ParameterizedTest
+  @MethodSource("answers")
+  void twoReplicasOfOneGpuAndOneOfAnother(String flags, List<String> expected) {
+    assertThat(lines(answer(List.of(ONE, ONE, ZERO), flags))).isEqualTo(expected);
+  }
+
+  @Test
+  void migDevice_isNumberedOnItsGpu_andNeedsItsCapNodes() {
+    assertThat(
+            lines(
+                answer(
+                    List.of(MIG),
+                    "--device-id-strategy=index --pass-device-specs --dev-root=/run/nvidia/driver")))
+        .containsExactly(
+            "NVIDIA_VISIBLE_DEVICES=2:3",
+            "device /run/nvidia/driver/dev/nvidiactl /dev/nvidiactl rw",
+            "device /run/nvidia/driver/dev/nvidia-uvm /dev/nvidia-uvm rw",
+            "device /run/nvidia/driver/dev/nvidia6 /dev/nvidia6 rw",
+            "device /run/nvidia/driver/dev/nvidia-caps/nvidia-cap66 /dev/nvidia-caps/nvidia-cap66 rw",
+            "device /run/nvidia/driver/dev/nvidia-caps/nvidia-cap67 /dev/nvidia-caps/nvidia-cap67 rw");
+    assertThat(lines(answer(List.of(MIG), ""))).containsExactly("NVIDIA_VISIBLE_DEVICES=MIG-2");
+  }
+}

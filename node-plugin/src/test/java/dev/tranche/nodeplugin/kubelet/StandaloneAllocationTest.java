@@ -1,0 +1,96 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Answer;
+import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Outcome;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** The expected answers follow from the source of NVIDIA's plugin v0.20. */
+class StandaloneAllocationTest {
+  private static GpuStatus gpu(String uuid, int index) {
+    GpuInfo info = new GpuInfo(index, uuid, "T4", index, "", 0, 0, -1);
+    return new GpuStatus(info, Health.good(), null);
+  }
+
+  private static Replicas replicas(String policy, int perGpu) {
+    Config config =
+        Config.of(
+            Settings.read(
+                List.of("--shared-devices-allocation-policy=" + policy), Map.of(), new Findings()),
+            ConfigFile.EMPTY,
+            new Findings());
+    GpuSharing sharing =
+        perGpu == 1
+            ? GpuSharing.whole("nvidia.com/gpu")
+            : new GpuSharing("nvidia.com/gpu", perGpu, SharingStrategy.TIME_SLICING, false);
+    return NodeReplicas.of(
+            config,
+            List.of(gpu("A", 0), gpu("B", 1)),
+            Map.of("A", sharing, "B", sharing),
+            List.of())
+        .byResource()
+        .getFirst();
+  }
+
+  private static Answer choose(String policy, List<String> available, List<String> must, int size) {
+    return StandaloneAllocation.choose(
+        replicas(policy, 4), available, must, size, Closeness.UNKNOWN);
+  }
+
+  private static final List<String> A_HAS_1_LEFT_B_ALL =
+      List.of("B::3", "B::2", "A::3", "B::1", "B::0");
+
+  @Test
+  void distributed_takesFromTheEmptiestGpu_inTurnWhereTheyAreEqual() {
+    assertThat(choose("distributed", A_HAS_1_LEFT_B_ALL, List.of(), 4).ids())
+        .containsExactly("B::0", "B::1", "B::2", "A::3");
+    List<String> all = new ArrayList<>();
+    replicas("distributed", 4).all().forEach(replica -> all.add(replica.id()));
+    Answer answer = choose("distributed", all, List.of(), 3);
+    assertThat(answer.ids()).containsExactly("A::0", "B::0", "A::1");
+    assertThat(answer.outcome()).isEqualTo(Outcome.DISTRIBUTED);
+  }
+
+  @Test
+  void packed_takesFromTheFullestGpu_thoughItHasNoRoomForAll() {
+    Answer answer = choose("packed", A_HAS_1_LEFT_B_ALL, List.of(), 2);
+    assertThat(answer.ids()).containsExactly("A::3", "B::0");
+    assertThat(answer.outcome()).isEqualTo(Outcome.PACKED);
+  }
+
+  @Test
+  void mustIncludes_comeFirst_andCountAsTaken() {
+    assertThat(choose("distributed", List.of("A::0", "A::1", "B::0", "B::1"), List.of("A::0"), 2))
+        .isEqualTo(new Answer(List.of("A::0", "B::0"), Outcome.DISTRIBUTED));
+  }
+
+  @Test
+  void tooFew_areNoError() {
+    assertThat(choose("distributed", List.of("A::0", "X::0"), List.of(), 3).ids())
+        .containsExactly("A::0");
+  }
+
+  @Test
+  void wholeGpus_areChosenByCloseness() {
+    Answer answer =
+        StandaloneAllocation.choose(
+            replicas("packed", 1), List.of("B", "A"), List.of(), 1, Closeness.UNKNOWN);
+    assertThat(answer).isEqualTo(new Answer(List.of("A"), Outcome.ALIGNED));
+  }
+}
