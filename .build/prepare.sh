@@ -61,6 +61,14 @@ prepare_cluster() {
   } >"$root/target/e2e.properties"
 }
 
+# What the walkthroughs' readers type with.
+prepare_tools() {
+  {
+    echo "helm=$("$root/.build/helm.sh")"
+    "$root/e2e/stand-in/build.sh" kubectl
+  } >>"$root/target/e2e.properties"
+}
+
 # run_java MAIN ARG...: a program of e2e.
 run_java() {
   # shellcheck source=SCRIPTDIR/testcontainers.sh

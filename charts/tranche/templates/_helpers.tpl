@@ -39,6 +39,50 @@ default: |
 {{ if contains "/" . }}{{ . }}{{ else }}nvidia.com/{{ . }}{{ end }}
 {{- end -}}
 
+{{/* The node plugin's environment by name: what the chart says, then the values of NVIDIA's names that are given, then the user's own. */}}
+{{- define "tranche.pluginEnv" -}}
+{{- $name := include "tranche.name" . -}}
+{{- $env := dict
+  "NVIDIA_VISIBLE_DEVICES" "all"
+  "NVIDIA_DRIVER_CAPABILITIES" "utility"
+  "NVIDIA_DRIVER_ROOT" .Values.nvidiaDriverRoot
+  "FAIL_ON_INIT_ERROR" (toString .Values.failOnInitError)
+  "DRIVER_ROOT_CTR_PATH" "/driver-root"
+  "KUBELET_SOCKET" "/var/lib/kubelet/device-plugins/kubelet.sock"
+  "TRANCHE_POD_RESOURCES_SOCKET" "/var/lib/kubelet/pod-resources/kubelet.sock"
+  "TRANCHE_CONFIG_DIR" "/config"
+  "TRANCHE_STATE_DIR" "/var/lib/tranche"
+  "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval
+  "TRANCHE_HEALTH_QUIET_PERIOD" .Values.nodePlugin.healthQuietPeriod -}}
+{{- if .Values.nodePlugin.usagePerPod -}}
+{{- $_ := set $env "TRANCHE_HOST_LOG_DIR" "/host/log" -}}
+{{- $_ := set $env "TRANCHE_OVERUSE" .Values.nodePlugin.overuse -}}
+{{- $_ := set $env "TRANCHE_OVERUSE_TOLERANCE" .Values.nodePlugin.overuseTolerance -}}
+{{- end -}}
+{{- if .Values.extender.enabled -}}
+{{- $_ := set $env "TRANCHE_EXTENDER_ADDRESS" (printf "%s-extender-stream.%s.svc:9443" $name .Release.Namespace) -}}
+{{- $_ := set $env "TRANCHE_EXTENDER_CA_FILE" "/ca/ca.crt" -}}
+{{- $_ := set $env "TRANCHE_EXTENDER_TOKEN_FILE" "/token/token" -}}
+{{- end -}}
+{{- $given := dict
+  "DEFAULT_CONFIG" .Values.config.default
+  "MIG_STRATEGY" .Values.migStrategy
+  "DEVICE_LIST_STRATEGY" .Values.deviceListStrategy
+  "DEVICE_ID_STRATEGY" .Values.deviceIDStrategy
+  "DEVICE_DISCOVERY_STRATEGY" .Values.deviceDiscoveryStrategy
+  "PASS_DEVICE_SPECS" .Values.compatWithCPUManager
+  "GDRCOPY_ENABLED" .Values.gdrcopyEnabled
+  "GDS_ENABLED" .Values.gdsEnabled
+  "MOFED_ENABLED" .Values.mofedEnabled
+  "NVIDIA_CDI_HOOK_PATH" .Values.cdi.nvidiaHookPath -}}
+{{- range $key, $value := $given -}}
+{{- if and (not (kindIs "invalid" $value)) (ne (toString $value) "") -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
+{{- end -}}
+{{- range $key, $value := .Values.nodePlugin.env -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
+{{- range .Values.env -}}{{- $_ := set $env .name (toString .value) -}}{{- end -}}
+{{- toYaml $env -}}
+{{- end -}}
+
 {{/* The extended resources that the configs advertise, as a JSON list. A config may rename, so all keys are read. */}}
 {{- define "tranche.resources" -}}
 {{- $names := list -}}
@@ -84,6 +128,13 @@ default: |
 {{- end -}}
 {{- $replicas -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Labels are strings; `--set nodeSelector.x=true` gives a boolean, which the API server would refuse. */}}
+{{- define "tranche.nodeSelector" -}}
+{{- range $key, $value := . }}
+{{ $key }}: {{ toString $value | quote }}
+{{- end }}
 {{- end -}}
 
 {{- define "tranche.podSecurity" -}}

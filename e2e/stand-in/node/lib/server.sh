@@ -62,6 +62,9 @@ run_controllers() {
     --service-account-private-key-file="$tls/service-account.key" --root-ca-file="$tls/ca.crt" \
     --cluster-signing-cert-file="$tls/ca.crt" --cluster-signing-key-file="$tls/ca.key" \
     --use-service-account-credentials=true --kube-api-qps=500 --kube-api-burst=500 "${controller_args[@]}"
+  # Where a configuration file that is written for K3s looks for it.
+  mkdir -p "$data/server/cred"
+  ln -sf "$tls/scheduler.yaml" "$data/server/cred/scheduler.kubeconfig"
   run_as kube-scheduler "$tls/scheduler.yaml" "${scheduler_args[@]}"
 }
 

@@ -113,6 +113,13 @@ public final class Cluster implements AutoCloseable {
     await("the kubelet of " + node + " to be back", KUBELET_BACK, () -> kubeletAnswers(node));
   }
 
+  /** Kills the server's kube-scheduler; the next one reads its configuration anew. */
+  public void restartScheduler() {
+    exec(nodeNames().getFirst(), "sh", "-c", distribution.killScheduler())
+        .orFail("killing kube-scheduler");
+    await("the server to be back", KUBELET_BACK, () -> kubeletAnswers(nodeNames().getFirst()));
+  }
+
   /** Where a NodePort Service answers on this machine; the builder was told of the port. */
   public String nodePortUrl(int nodePort) {
     return "http://" + server.getHost() + ":" + server.getMappedPort(nodePort);

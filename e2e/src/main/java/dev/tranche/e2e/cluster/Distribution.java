@@ -14,6 +14,9 @@ sealed interface Distribution permits K3s, StandIn {
   /** A shell command that kills the kubelet; the node brings it back by itself. */
   String killKubelet();
 
+  /** A shell command that kills kube-scheduler; the server brings it back by itself. */
+  String killScheduler();
+
   /** A shell command that prints the last lines of the logs that say why a node is not ready. */
   String tailLogs();
 

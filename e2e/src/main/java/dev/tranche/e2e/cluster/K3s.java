@@ -36,6 +36,12 @@ record K3s(String image) implements Distribution {
     return "kill -9 $(pidof k3s-server k3s-agent k3s | tr ' ' '\\n' | head -n 1)";
   }
 
+  /** One process with the kubelet. */
+  @Override
+  public String killScheduler() {
+    return killKubelet();
+  }
+
   @Override
   public String tailLogs() {
     return "tail -n 12 /var/lib/rancher/k3s/agent/containerd/containerd.log";

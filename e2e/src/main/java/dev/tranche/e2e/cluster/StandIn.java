@@ -43,6 +43,11 @@ record StandIn(String image) implements Distribution {
   }
 
   @Override
+  public String killScheduler() {
+    return "pkill -9 -x kube-scheduler";
+  }
+
+  @Override
   public String tailLogs() {
     return "for log in /var/log/stand-in/*.log; do echo \"--- $log\"; tail -n 12 \"$log\"; done";
   }

@@ -9,19 +9,14 @@ import java.util.Properties;
 
 /** What the commands at the top of the repository have built: {@code target/e2e.properties}. */
 public record Artifacts(Path root, String image, Path imageTar, Path fakeNvml) {
+  private static final String FILE = "target/e2e.properties";
 
   /**
    * @param root of the repository
    * @throws IllegalStateException if nothing has been built
    */
   public static Artifacts of(Path root) {
-    Path file = root.resolve("target/e2e.properties");
-    var built = new Properties();
-    try (Reader reader = Files.newBufferedReader(file)) {
-      built.load(reader);
-    } catch (IOException e) {
-      throw new UncheckedIOException(file + " is missing: ./check and ./demo write it", e);
-    }
+    var built = built(root);
     return new Artifacts(
         root,
         value(built, "image.tag"),
@@ -29,11 +24,32 @@ public record Artifacts(Path root, String image, Path imageTar, Path fakeNvml) {
         Path.of(value(built, "fakenvml")));
   }
 
+  private static Properties built(Path root) {
+    Path file = root.resolve(FILE);
+    var built = new Properties();
+    try (Reader reader = Files.newBufferedReader(file)) {
+      built.load(reader);
+      return built;
+    } catch (IOException e) {
+      throw new UncheckedIOException(file + " is missing: ./check and ./demo write it", e);
+    }
+  }
+
+  /** A program for this machine: {@code helm} or {@code kubectl}. */
+  public Path tool(String name) {
+    return Path.of(value(built(root), name));
+  }
+
+  /** A folder with the programs {@code etcd} and {@code kube}. */
+  public Path kubernetes() {
+    return tool("kubectl").resolveSibling("");
+  }
+
   private static String value(Properties built, String key) {
     String value = built.getProperty(key);
     if (value == null) {
       throw new IllegalStateException(
-          "target/e2e.properties lacks " + key + ": remove the file and run the command again");
+          FILE + " lacks " + key + ": remove the file and run the command again");
     }
     return value;
   }

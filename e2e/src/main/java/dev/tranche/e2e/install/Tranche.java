@@ -37,7 +37,8 @@ public final class Tranche implements AutoCloseable {
    * @param folder for the nodes' drivers and sockets, of this cluster alone
    * @param nodes the GPUs of each, the server first
    * @param busy makes GPUs busy before anything measures them: a mean begins with its first reading
-   * @param values of the chart, beside those that a simulated cluster needs
+   * @param values of the chart, beside those that a simulated cluster needs; with {@code
+   *     extender.mode=service} the cluster's own kube-scheduler is configured, too
    * @param progress told what is being done
    */
   public record Plan(
@@ -47,7 +48,15 @@ public final class Tranche implements AutoCloseable {
       Consumer<Map<String, NodeGpus>> busy,
       Map<String, Object> values,
       boolean kept,
-      Consumer<String> progress) {}
+      Consumer<String> progress) {
+    private boolean existingScheduler() {
+      return "service".equals(values.get("extender.mode"));
+    }
+
+    private Path schedulerFolder() {
+      return folder.resolve("scheduler");
+    }
+  }
 
   private Tranche(Plan plan, Cluster cluster, Map<String, NodeGpus> gpus) {
     this.plan = plan;
@@ -66,15 +75,23 @@ public final class Tranche implements AutoCloseable {
             .imageTar(TestImages.kubeScheduler(KUBERNETES_VERSION))
             .imageTar(artifacts.imageTar())
             .nodePort(METRICS_PORT);
+    var existing = plan.existingScheduler() ? new ExistingScheduler(plan.schedulerFolder()) : null;
+    if (existing != null) {
+      builder.serverArg(ExistingScheduler.serverArg());
+    }
     plan.nodes()
         .forEach(
             (node, models) -> {
               Path driver = plan.folder().resolve(node).resolve("driver");
               gpus.put(node, NodeGpus.create(driver, artifacts.fakeNvml(), node, models));
-              builder.node(
+              Node of =
                   Node.of(node)
                       .driver(driver)
-                      .mount(podResources(plan, node), "/var/lib/kubelet/pod-resources"));
+                      .mount(podResources(plan, node), "/var/lib/kubelet/pod-resources");
+              builder.node(
+                  existing == null
+                      ? of
+                      : of.mount(plan.schedulerFolder(), ExistingScheduler.MOUNT));
             });
     plan.busy().accept(gpus);
     if (plan.kept()) {
@@ -82,6 +99,10 @@ public final class Tranche implements AutoCloseable {
     }
     var tranche = new Tranche(plan, builder.start(), gpus);
     tranche.install(artifacts);
+    if (existing != null) {
+      existing.configure(
+          tranche.cluster, artifacts.root().resolve("deploy/scheduler-existing.yaml"));
+    }
     return tranche;
   }
 

@@ -21,7 +21,7 @@ class FractionE2E extends Scenario {
     var resources = pod.getSpec().getContainers().getFirst().getResources();
     assertThat(resources.getLimits().get(Names.RESOURCE).getAmount()).isEqualTo("3");
     assertThat(resources.getRequests().get(Names.RESOURCE).getAmount()).isEqualTo("3");
-    assertThat(pod.getSpec().getSchedulerName()).isEqualTo(Names.SCHEDULER);
+    assertThat(pod.getSpec().getSchedulerName()).isEqualTo(scheduler());
     assertThat(pod.getSpec().getRuntimeClassName()).isEqualTo(Names.RUNTIME_CLASS);
     assertThat(pod.getMetadata().getAnnotations()).containsEntry(Names.REPLICAS_PER_GPU, "10");
 

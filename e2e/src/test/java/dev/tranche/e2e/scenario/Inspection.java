@@ -38,6 +38,14 @@ record Inspection(List<JsonNode> replicas) {
                     && gpu.get("memoryUsedBytes").asLong() / MIB == usedMib);
   }
 
+  /** Whether no extender knows of any hold, whatever its stage. */
+  boolean nothingHeld() {
+    return replicas.stream()
+        .flatMap(replica -> stream(replica.get("nodes")))
+        .flatMap(node -> stream(node.get("gpus")))
+        .allMatch(gpu -> gpu.get("holds").isEmpty());
+  }
+
   /** Replicas by uuid that one extender knows to be held, each confirmed by the kubelet. */
   List<Map<String, Integer>> confirmedReplicas(String node) {
     return replicas.stream().map(replica -> confirmed(replica, node)).toList();

@@ -37,6 +37,9 @@ abstract class Scenario {
   static final String GAMMA = "gamma";
   static final int RUNNING_SECONDS = 60;
 
+  /** {@code scheduler}, or {@code service} for the cluster's own kube-scheduler. */
+  private static final String MODE = System.getProperty("tranche.extender.mode", "scheduler");
+
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
   /** Started by the first scenario, removed when the tests' process ends. */
@@ -54,7 +57,7 @@ abstract class Scenario {
               ROOT.resolve("target/scenarios"),
               nodes,
               gpus -> {},
-              Map.of(),
+              Map.of("extender.mode", MODE),
               false,
               step -> {});
       Tranche tranche = Tranche.start(Artifacts.of(ROOT), plan);
@@ -196,6 +199,11 @@ abstract class Scenario {
                 "-c",
                 "echo $NVIDIA_VISIBLE_DEVICES");
     return output.orFail("asking " + pod.getMetadata().getName()).strip();
+  }
+
+  /** Who places pods that ask for a GPU. */
+  static String scheduler() {
+    return MODE.equals("service") ? "default-scheduler" : Names.SCHEDULER;
   }
 
   static String nodeOf(Pod pod) {

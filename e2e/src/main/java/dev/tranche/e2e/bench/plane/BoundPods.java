@@ -1,0 +1,73 @@
+package dev.tranche.e2e.bench.plane;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.Watch;
+import io.fabric8.kubernetes.client.Watcher;
+import io.fabric8.kubernetes.client.WatcherException;
+import java.time.Duration;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import org.jspecify.annotations.Nullable;
+
+/** Sees pods being bound, and when. */
+public final class BoundPods implements AutoCloseable {
+  private record Bound(String uid, String node, long atNanos) {}
+
+  private final Map<String, Bound> bound = new ConcurrentHashMap<>();
+  private final Watch watch;
+
+  public BoundPods(KubernetesClient client, String label) {
+    watch =
+        client
+            .pods()
+            .inNamespace(Population.NAMESPACE)
+            .withLabel(label)
+            .watch(
+                new Watcher<Pod>() {
+                  @Override
+                  public void eventReceived(Action action, Pod pod) {
+                    String node = pod.getSpec().getNodeName();
+                    if (action != Action.DELETED && node != null) {
+                      String uid = pod.getMetadata().getUid();
+                      bound.putIfAbsent(uid, new Bound(uid, node, System.nanoTime()));
+                    }
+                  }
+
+                  @Override
+                  public void onClose(@Nullable WatcherException cause) {}
+                });
+  }
+
+  /** Pods per second from the first that was bound to the last. */
+  public double await(int count, Duration limit) {
+    long deadline = System.nanoTime() + limit.toNanos();
+    while (bound.size() < count) {
+      if (System.nanoTime() > deadline) {
+        throw new IllegalStateException(
+            "only %d of %d pods were bound in %s".formatted(bound.size(), count, limit));
+      }
+      try {
+        Thread.sleep(20);
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        throw new IllegalStateException("interrupted", e);
+      }
+    }
+    long first = bound.values().stream().mapToLong(Bound::atNanos).min().orElseThrow();
+    long last = bound.values().stream().mapToLong(Bound::atNanos).max().orElseThrow();
+    return (count - 1) / ((last - first) / 1e9);
+  }
+
+  /** Node by pod uid. */
+  public Map<String, String> nodes() {
+    var nodes = new ConcurrentHashMap<String, String>();
+    bound.values().forEach(b -> nodes.put(b.uid(), b.node()));
+    return nodes;
+  }
+
+  @Override
+  public void close() {
+    watch.close();
+  }
+}

@@ -1,0 +1,156 @@
+package dev.tranche.e2e.bench.plane;
+
+import io.fabric8.kubernetes.api.model.NamespaceBuilder;
+import io.fabric8.kubernetes.api.model.SecretBuilder;
+import io.fabric8.kubernetes.api.model.ServiceAccountBuilder;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+
+/** Our extender as a process beside a {@link ControlPlane}, with the JVM options of its image. */
+public final class ExtenderPart implements AutoCloseable {
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final int verbsPort = ControlPlane.freePort();
+  private final int streamPort = ControlPlane.freePort();
+  private final int metricsPort = ControlPlane.freePort();
+  private final Part part;
+
+  /**
+   * @param root of the repository, whose jars have been built
+   * @param flags of the extender, beside those that every one here needs
+   */
+  public ExtenderPart(Path root, ControlPlane plane, Path log, String... flags) throws IOException {
+    prepare(plane);
+    var command = new ArrayList<String>();
+    command.add(Path.of(System.getProperty("java.home"), "bin/java").toString());
+    Files.readAllLines(root.resolve("deploy/image/extender.args")).stream()
+        .filter(line -> line.startsWith("-") && !line.contains("/opt/tranche"))
+        .forEach(command::add);
+    command.addAll(
+        List.of(
+            "-cp",
+            root.resolve("extender/target/classes")
+                + ":"
+                + root.resolve("api/target/classes")
+                + ":"
+                + root.resolve("extender/target/lib")
+                + "/*",
+            "dev.tranche.extender.ExtenderMain",
+            "--name=tranche",
+            "--namespace=" + SimulatedNodes.NAMESPACE,
+            "--node-plugin-service-account="
+                + SimulatedNodes.NAMESPACE
+                + ":"
+                + SimulatedNodes.SERVICE_ACCOUNT,
+            "--verbs-address=127.0.0.1:" + verbsPort,
+            "--stream-address=127.0.0.1:" + streamPort,
+            "--metrics-address=127.0.0.1:" + metricsPort));
+    command.addAll(List.of(flags));
+    part = Part.start(log, command, Map.of("KUBECONFIG", plane.kubeconfig().toString()));
+  }
+
+  /** What the chart and the webhook would have made. */
+  private static void prepare(ControlPlane plane) throws IOException {
+    var client = plane.client();
+    var in = SimulatedNodes.NAMESPACE;
+    client
+        .resource(new NamespaceBuilder().withNewMetadata().withName(in).endMetadata().build())
+        .unlock()
+        .serverSideApply();
+    client
+        .resource(
+            new ServiceAccountBuilder()
+                .withNewMetadata()
+                .withNamespace(in)
+                .withName(SimulatedNodes.SERVICE_ACCOUNT)
+                .endMetadata()
+                .build())
+        .serverSideApply();
+    client
+        .resource(
+            new SecretBuilder()
+                .withNewMetadata()
+                .withNamespace(in)
+                .withName("tranche-extender-tls")
+                .endMetadata()
+                .withType("kubernetes.io/tls")
+                .addToData("tls.crt", base64(plane.certificates().resolve("apiserver.crt")))
+                .addToData("tls.key", base64(plane.certificates().resolve("apiserver.key")))
+                .build())
+        .serverSideApply();
+  }
+
+  private static String base64(Path file) throws IOException {
+    return Base64.getEncoder().encodeToString(Files.readAllBytes(file));
+  }
+
+  public int streamPort() {
+    return streamPort;
+  }
+
+  public Part part() {
+    return part;
+  }
+
+  /** For {@link ControlPlane#startScheduler}, as our chart configures it. */
+  public String schedulerExtender() {
+    return schedulerExtender(verbsPort);
+  }
+
+  /** The same for another extender with our verbs. */
+  public static String schedulerExtender(int port) {
+    return """
+    extenders:
+      - urlPrefix: http://127.0.0.1:%d
+        filterVerb: filter
+        prioritizeVerb: prioritize
+        bindVerb: bind
+        weight: 1
+        nodeCacheCapable: true
+        ignorable: false
+        httpTimeout: 10s
+        managedResources: [{name: nvidia.com/gpu, ignoredByScheduler: false}]
+    """
+        .formatted(port);
+  }
+
+  /** Whether its readiness probe would succeed. */
+  public boolean ready() {
+    part.mustLive();
+    try {
+      return get("/readyz").statusCode() == 200;
+    } catch (IOException notYet) {
+      return false;
+    }
+  }
+
+  /** What Prometheus would read. */
+  public String metrics() throws IOException {
+    return get("/metrics").body();
+  }
+
+  private java.net.http.HttpResponse<String> get(String path) throws IOException {
+    var request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + metricsPort + path)).build();
+    try {
+      return http.send(request, BodyHandlers.ofString(StandardCharsets.UTF_8));
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    }
+  }
+
+  @Override
+  public void close() {
+    part.close();
+  }
+}

@@ -1,0 +1,150 @@
+package dev.tranche.e2e.bench.plane;
+
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.SharingStrategy;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.Executors;
+import java.util.function.IntFunction;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
+
+/**
+ * Nodes and pods that look like those of a real cluster, as the objects that the API server has.
+ */
+public final class Population {
+  /** The namespace of all pods. */
+  public static final String NAMESPACE = "default";
+
+  /** The label of the pods that are to be placed. */
+  public static final String LABEL = "bench";
+
+  private static final int GPUS = 8;
+  private static final int REPLICAS = 10;
+  private static final int IMAGES = 50;
+  private static final int LABELS = 27;
+  private static final int AT_ONCE = 8;
+
+  private Population() {}
+
+  public static String nodeName(int i) {
+    return "node-%05d".formatted(i);
+  }
+
+  /** Eight GPUs of ten replicas each. */
+  public static void createNodes(KubernetesClient client, int count) {
+    create(client, "/api/v1/nodes", count, Population::node);
+  }
+
+  /** Pods of others that stand on the nodes already. */
+  public static void createForeignPods(KubernetesClient client, int count, int nodes) {
+    create(
+        client,
+        "/api/v1/namespaces/" + NAMESPACE + "/pods",
+        count,
+        i -> pod("foreign-" + i, "app", "\"nodeName\":\"" + nodeName(i % nodes) + "\",", ""));
+  }
+
+  /** Pods that wait for a scheduler, each for one replica. */
+  public static void createPods(KubernetesClient client, String run, int count) {
+    create(
+        client,
+        "/api/v1/namespaces/" + NAMESPACE + "/pods",
+        count,
+        i -> pod(run + "-" + i, LABEL, "", ",\"nvidia.com/gpu\":\"1\""));
+  }
+
+  private static void create(
+      KubernetesClient client, String path, int count, IntFunction<String> json) {
+    try (var workers = Executors.newFixedThreadPool(AT_ONCE)) {
+      var done =
+          IntStream.range(0, count)
+              .mapToObj(i -> workers.submit(() -> client.raw(path, "POST", json.apply(i))))
+              .toList();
+      for (var each : done) {
+        each.get();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    } catch (java.util.concurrent.ExecutionException e) {
+      throw new IllegalStateException("creating " + path, e);
+    }
+  }
+
+  private static String node(int i) {
+    String labels =
+        IntStream.range(0, LABELS)
+            .mapToObj(k -> "\"example.com/label-%02d\":\"value-%d-%d\"".formatted(k, k, i % 7))
+            .collect(Collectors.joining(","));
+    String images =
+        IntStream.range(0, IMAGES)
+            .mapToObj(
+                k ->
+                    "{\"names\":[\"registry.example.com/team-%d/image-%d@sha256:%064x\",\"registry.example.com/team-%d/image-%d:v1.%d\"],\"sizeBytes\":%d}"
+                        .formatted(k, k, k * 7919L + 1, k, k, k, 90_000_000L + k))
+            .collect(Collectors.joining(","));
+    String resources =
+        "{\"cpu\":\"96\",\"memory\":\"1Ti\",\"pods\":\"250\",\"ephemeral-storage\":\"2Ti\",\"nvidia.com/gpu\":\"%d\"}"
+            .formatted(GPUS * REPLICAS);
+    return """
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"%1$s","labels":{"kubernetes.io/hostname":"%1$s","topology.kubernetes.io/zone":"zone-%2$d","node.kubernetes.io/instance-type":"p4d.24xlarge",%3$s}},
+    "status":{"capacity":%4$s,"allocatable":%4$s,"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}],"images":[%5$s]}}
+    """
+        .formatted(nodeName(i), i % 3, labels, resources, images);
+  }
+
+  private static String pod(String name, String label, String spec, String resource) {
+    return """
+    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s","labels":{"%s":"true","app":"app-%d"}},
+    "spec":{%s"terminationGracePeriodSeconds":0,"containers":[{"name":"main","image":"registry.example.com/team-1/image-1:v1.1",
+    "resources":{"requests":{"cpu":"100m","memory":"128Mi"%s},"limits":{"memory":"128Mi"%s}}}]}}
+    """
+        .formatted(name, label, Math.floorMod(name.hashCode(), 50), spec, resource, resource);
+  }
+
+  /** What the plugins of these nodes report, each GPU with another load. */
+  public static Map<String, List<Gpu>> gpus(int nodes) {
+    var all = new LinkedHashMap<String, List<Gpu>>();
+    for (int i = 0; i < nodes; i++) {
+      var gpus = new ArrayList<Gpu>();
+      for (int k = 0; k < GPUS; k++) {
+        gpus.add(gpu(new UUID(i, k), k, (i * 31 + k * 17) % 60));
+      }
+      all.put(nodeName(i), gpus);
+    }
+    return all;
+  }
+
+  private static Gpu gpu(UUID id, int index, int smPercent) {
+    return Gpu.newBuilder()
+        .setUuid("GPU-" + id)
+        .setIndex(index)
+        .setModel("NVIDIA A100-SXM4-40GB")
+        .setMemoryTotalBytes(40L << 30)
+        .setMemoryReservedBytes(600L << 20)
+        .setResource("nvidia.com/gpu")
+        .setReplicas(REPLICAS)
+        .setShared(true)
+        .setSharingStrategy(SharingStrategy.SHARING_STRATEGY_TIME_SLICING)
+        .setHealth(Health.HEALTH_HEALTHY)
+        .setNumaNode(-1)
+        .setLoad(load(smPercent, 0))
+        .build();
+  }
+
+  public static GpuLoad load(double smPercent, long memoryUsedBytes) {
+    return GpuLoad.newBuilder()
+        .setSampledAtMs(System.currentTimeMillis())
+        .setSmUtilizationPercent((int) smPercent)
+        .setSmUtilizationMeanPercent((float) smPercent)
+        .setMemoryUsedBytes(memoryUsedBytes)
+        .build();
+  }
+}

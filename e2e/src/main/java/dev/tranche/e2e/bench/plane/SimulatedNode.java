@@ -1,0 +1,152 @@
+package dev.tranche.e2e.bench.plane;
+
+import dev.tranche.api.ReplicaId;
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.node.Holding;
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.NodeReportsGrpcService;
+import io.vertx.core.Future;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
+import io.vertx.grpc.client.GrpcClientRequest;
+import io.vertx.grpc.common.GrpcMessageDecoder;
+import io.vertx.grpc.common.GrpcMessageEncoder;
+import io.vertx.grpc.common.ServiceMethod;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What an extender sees of a node: its reports over the real stream. What it is assigned it takes
+ * at once, as a kubelet would that is steered to it, and holds until it is told that the pod has
+ * ended. Confined to one event loop.
+ */
+public final class SimulatedNode {
+  private static final ServiceMethod<NodeDirective, NodeReport> CONNECT =
+      ServiceMethod.client(
+          NodeReportsGrpcService.SERVICE_NAME,
+          "Connect",
+          GrpcMessageEncoder.encoder(),
+          GrpcMessageDecoder.decoder(NodeDirective.newBuilder()));
+
+  private final String name;
+  private final Map<String, Gpu> gpus = new LinkedHashMap<>();
+  private final Map<String, BitSet> taken = new LinkedHashMap<>();
+  private final Map<String, List<Holding>> holdings = new LinkedHashMap<>();
+  private final BiConsumer<String, Assignment> assigned;
+  private @Nullable GrpcClientRequest<NodeReport, NodeDirective> call;
+  private long sequence;
+  private long applied;
+
+  /**
+   * @param assigned told the node's name and each new assignment
+   */
+  SimulatedNode(String name, List<Gpu> gpus, BiConsumer<String, Assignment> assigned) {
+    this.name = name;
+    this.assigned = assigned;
+    gpus.forEach(gpu -> this.gpus.put(gpu.getUuid(), gpu));
+  }
+
+  Future<Void> connect(GrpcClient client, SocketAddress extender, String token) {
+    return client
+        .request(extender, CONNECT)
+        .map(
+            opened -> {
+              call = opened;
+              opened.headers().set("authorization", "Bearer " + token);
+              opened.response().onSuccess(response -> response.handler(this::directed));
+              report();
+              return null;
+            });
+  }
+
+  private void directed(NodeDirective directive) {
+    directive.getAssignList().forEach(this::take);
+    directive.getRetractPodUidsList().forEach(this::release);
+    applied = directive.getSequence();
+    report();
+  }
+
+  private void take(Assignment assignment) {
+    if (holdings.containsKey(assignment.getPodUid())) {
+      return;
+    }
+    var held = new ArrayList<Holding>();
+    for (ContainerAssignment container : assignment.getContainersList()) {
+      var holding =
+          Holding.newBuilder()
+              .setNamespace(assignment.getNamespace())
+              .setPod(assignment.getPod())
+              .setContainer(container.getContainer())
+              .setResource(assignment.getResource());
+      container.getSharesList().forEach(share -> take(share, holding));
+      held.add(holding.build());
+    }
+    holdings.put(assignment.getPodUid(), held);
+    assigned.accept(name, assignment);
+  }
+
+  private void take(GpuShare share, Holding.Builder holding) {
+    BitSet replicas = taken.computeIfAbsent(share.getUuid(), uuid -> new BitSet());
+    for (int i = 0; i < share.getReplicas(); i++) {
+      int free = replicas.nextClearBit(0);
+      replicas.set(free);
+      holding.addDeviceIds(new ReplicaId(share.getUuid(), free).toString());
+    }
+  }
+
+  private void release(String uid) {
+    List<Holding> held = holdings.remove(uid);
+    if (held == null) {
+      return;
+    }
+    for (Holding holding : held) {
+      for (String id : holding.getDeviceIdsList()) {
+        ReplicaId replica = ReplicaId.parse(id);
+        BitSet replicas = taken.get(replica.uuid());
+        if (replicas != null) {
+          replicas.clear(replica.ordinal());
+        }
+      }
+    }
+  }
+
+  /** The pod has ended: what it held is free. */
+  void ended(String uid) {
+    release(uid);
+    report();
+  }
+
+  /** Measured from now on. */
+  void load(String uuid, GpuLoad load) {
+    gpus.computeIfPresent(uuid, (key, gpu) -> gpu.toBuilder().setLoad(load).build());
+  }
+
+  void report() {
+    var open = call;
+    if (open == null) {
+      return;
+    }
+    var report =
+        NodeReport.newBuilder()
+            .setSequence(++sequence)
+            .setSentAtMs(System.currentTimeMillis())
+            .setNode(name)
+            .setPluginInstance("1")
+            .setRegistered(true)
+            .setHoldingsKnown(true)
+            .setAppliedDirective(applied)
+            .addAllGpus(gpus.values());
+    holdings.values().forEach(report::addAllHoldings);
+    open.write(report.build());
+  }
+}

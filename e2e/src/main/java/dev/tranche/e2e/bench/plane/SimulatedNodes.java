@@ -1,0 +1,174 @@
+package dev.tranche.e2e.bench.plane;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import io.fabric8.kubernetes.api.model.authentication.TokenRequestBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.vertx.core.Context;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
+
+/**
+ * Node plugins by the thousand, each on a connection of its own with a token that the API server
+ * has bound to its node. Each reports every five seconds, spread evenly.
+ */
+public final class SimulatedNodes implements AutoCloseable {
+  /** Whose tokens these are: {@code --node-plugin-service-account} of the extender. */
+  public static final String NAMESPACE = "tranche";
+
+  public static final String SERVICE_ACCOUNT = "tranche-node-plugin";
+
+  private static final String AUDIENCE = "tranche-extender";
+  private static final long HEARTBEAT_MS = 5_000;
+  private static final long TICK_MS = 10;
+  private static final int OPENED_AT_ONCE = 64;
+
+  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
+  private final Context loop = vertx.getOrCreateContext();
+  private final Map<String, SimulatedNode> nodes = new ConcurrentHashMap<>();
+  private final List<SimulatedNode> inTurn = new ArrayList<>();
+  private final List<GrpcClient> connections = new ArrayList<>();
+  private int next;
+  private long reported;
+
+  /**
+   * Opens all streams, and returns when every extender has let every node in.
+   *
+   * @param gpus by node
+   * @param assigned told the node's name and each new assignment, on our event loop
+   */
+  public SimulatedNodes(
+      KubernetesClient client,
+      int extenderPort,
+      Map<String, List<Gpu>> gpus,
+      BiConsumer<String, Assignment> assigned) {
+    Map<String, String> tokens = tokens(client, gpus.keySet());
+    var opening = new ArrayList<Future<Void>>();
+    for (var entry : gpus.entrySet()) {
+      var node = new SimulatedNode(entry.getKey(), entry.getValue(), assigned);
+      nodes.put(entry.getKey(), node);
+      inTurn.add(node);
+      opening.add(open(node, extenderPort, String.valueOf(tokens.get(entry.getKey()))));
+      if (opening.size() == OPENED_AT_ONCE) {
+        join(Future.all(opening));
+        opening.clear();
+      }
+    }
+    if (!opening.isEmpty()) {
+      join(Future.all(opening));
+    }
+    loop.runOnContext(start -> vertx.setPeriodic(TICK_MS, tick -> heartbeat()));
+  }
+
+  private Future<Void> open(SimulatedNode node, int port, String token) {
+    var opened = io.vertx.core.Promise.<Void>promise();
+    loop.runOnContext(
+        go -> {
+          var connection = GrpcClient.client(vertx, options());
+          connections.add(connection);
+          node.connect(connection, SocketAddress.inetSocketAddress(port, "localhost"), token)
+              .onComplete(opened);
+        });
+    return opened.future();
+  }
+
+  /** The certificate is of the control plane's own making. */
+  private static HttpClientOptions options() {
+    return new HttpClientOptions()
+        .setSsl(true)
+        .setUseAlpn(true)
+        .setTrustAll(true)
+        .setVerifyHost(false)
+        .setProtocolVersion(HttpVersion.HTTP_2);
+  }
+
+  /** As the kubelet gets one for the plugin's pod. */
+  private static Map<String, String> tokens(KubernetesClient client, Iterable<String> nodes) {
+    var tokens = new ConcurrentHashMap<String, String>();
+    try (var workers = Executors.newFixedThreadPool(8)) {
+      nodes.forEach(node -> workers.execute(() -> tokens.put(node, token(client, node))));
+    }
+    return tokens;
+  }
+
+  private static String token(KubernetesClient client, String node) {
+    var request =
+        new TokenRequestBuilder()
+            .withNewSpec()
+            .withAudiences(AUDIENCE)
+            .withExpirationSeconds(TimeUnit.HOURS.toSeconds(2))
+            .withNewBoundObjectRef()
+            .withApiVersion("v1")
+            .withKind("Node")
+            .withName(node)
+            .endBoundObjectRef()
+            .endSpec()
+            .build();
+    return client
+        .serviceAccounts()
+        .inNamespace(NAMESPACE)
+        .withName(SERVICE_ACCOUNT)
+        .tokenRequest(request)
+        .getStatus()
+        .getToken();
+  }
+
+  private void heartbeat() {
+    long due = inTurn.size() * TICK_MS;
+    for (reported += due; reported >= HEARTBEAT_MS; reported -= HEARTBEAT_MS) {
+      inTurn.get(next).report();
+      next = (next + 1) % inTurn.size();
+    }
+  }
+
+  /** Told at the node's next report. */
+  public void load(String node, String uuid, GpuLoad load) {
+    on(node, of -> of.load(uuid, load));
+  }
+
+  /** The pod has ended, and the kubelet says so. */
+  public void ended(String node, String podUid) {
+    on(node, of -> of.ended(podUid));
+  }
+
+  public void report(String node) {
+    on(node, SimulatedNode::report);
+  }
+
+  private void on(String node, java.util.function.Consumer<SimulatedNode> action) {
+    SimulatedNode of = nodes.get(node);
+    if (of == null) {
+      throw new IllegalArgumentException("no node " + node);
+    }
+    loop.runOnContext(go -> action.accept(of));
+  }
+
+  private static void join(Future<?> future) {
+    try {
+      future.toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    } catch (java.util.concurrent.ExecutionException | java.util.concurrent.TimeoutException e) {
+      throw new IllegalStateException("the streams of the nodes were not opened", e);
+    }
+  }
+
+  @Override
+  public void close() {
+    join(vertx.close());
+  }
+}

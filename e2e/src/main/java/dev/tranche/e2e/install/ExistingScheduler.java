@@ -1,0 +1,71 @@
+package dev.tranche.e2e.install;
+
+import dev.tranche.e2e.cluster.Cluster;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+
+/**
+ * The cluster's own kube-scheduler, configured as {@code deploy/scheduler-existing.yaml} says: the
+ * file is there from the start, without an extender, and is filled in when Tranche is installed.
+ */
+final class ExistingScheduler {
+  /** Where the server has our folder. */
+  static final String MOUNT = "/etc/tranche-e2e";
+
+  private static final String KUBECONFIG = "/var/lib/rancher/k3s/server/cred/scheduler.kubeconfig";
+
+  private final Path folder;
+
+  ExistingScheduler(Path folder) {
+    this.folder = folder;
+    write(
+        "scheduler.yaml",
+        """
+        apiVersion: kubescheduler.config.k8s.io/v1
+        kind: KubeSchedulerConfiguration
+        leaderElection: {leaderElect: false}
+        clientConnection: {kubeconfig: %s}
+        """
+            .formatted(KUBECONFIG));
+  }
+
+  static String serverArg() {
+    return "--kube-scheduler-arg=config=" + MOUNT + "/scheduler.yaml";
+  }
+
+  /** As the file's head tells its reader, and then a restart. */
+  void configure(Cluster cluster, Path shipped) {
+    KubernetesClient client = cluster.client();
+    var ca = client.configMaps().inNamespace(Tranche.NAMESPACE).withName("tranche-ca").get();
+    write("ca.crt", String.valueOf(ca.getData().get("ca.crt")));
+    var service = client.services().inNamespace(Tranche.NAMESPACE).withName("tranche-extender");
+    write(
+        "scheduler.yaml",
+        read(shipped)
+            .replace("https://CLUSTER_IP", "https://" + service.get().getSpec().getClusterIP())
+            .replace("caFile: CA_FILE", "caFile: " + MOUNT + "/ca.crt")
+            .replace("kubeconfig: /etc/kubernetes/scheduler.conf", "kubeconfig: " + KUBECONFIG)
+            .concat("leaderElection: {leaderElect: false}\n"));
+    cluster.restartScheduler();
+  }
+
+  private static String read(Path file) {
+    try {
+      return Files.readString(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private void write(String name, String text) {
+    try {
+      Files.createDirectories(folder);
+      Files.writeString(folder.resolve(name), text);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}

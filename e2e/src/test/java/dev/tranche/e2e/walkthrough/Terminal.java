@@ -1,0 +1,88 @@
+package dev.tranche.e2e.walkthrough;
+
+import dev.tranche.e2e.cluster.Node;
+import dev.tranche.e2e.cluster.Output;
+import dev.tranche.e2e.install.Artifacts;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A shell in a folder of its own, which has this repository's {@code charts} and {@code deploy}.
+ */
+record Terminal(Path folder, Map<String, String> variables) {
+  private static final long LIMIT_MINUTES = 5;
+
+  static Terminal open(Path folder, Artifacts artifacts, String kubeconfigYaml) {
+    try {
+      Path bin = Files.createDirectories(folder.resolve("bin"));
+      Files.writeString(folder.resolve("kubeconfig"), kubeconfigYaml);
+      program(bin.resolve("helm"), helm(artifacts));
+      program(
+          bin.resolve("kubectl"), "exec -a kubectl %s \"$@\"".formatted(artifacts.tool("kubectl")));
+      for (String name : new String[] {"charts", "deploy"}) {
+        Files.createSymbolicLink(folder.resolve(name), artifacts.root().resolve(name));
+      }
+      return new Terminal(folder, new HashMap<>());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String helm(Artifacts artifacts) {
+    int colon = artifacts.image().lastIndexOf(':');
+    return """
+    case $1 in
+      install | upgrade | template) exec %1$s "$@" --set image.repository=%2$s --set image.tag=%3$s --set nvidiaDriverRoot=%4$s ;;
+      *) exec %1$s "$@" ;;
+    esac
+    """
+        .formatted(
+            artifacts.tool("helm"),
+            artifacts.image().substring(0, colon),
+            artifacts.image().substring(colon + 1),
+            Node.DRIVER_ROOT);
+  }
+
+  private static void program(Path file, String script) throws IOException {
+    Files.writeString(file, "#!/usr/bin/env bash\n" + script + "\n");
+    Files.setPosixFilePermissions(file, PosixFilePermissions.fromString("rwxr-xr-x"));
+  }
+
+  /** A word that the reader fills in: {@code $NODE}. */
+  void set(String variable, String value) {
+    variables.put(variable, value);
+  }
+
+  /** Runs commands one after the other; the first that fails is the last. */
+  Output type(String commands) {
+    Path errors = folder.resolve("stderr");
+    try {
+      var builder =
+          new ProcessBuilder("bash", "-euo", "pipefail", "-c", commands)
+              .directory(folder.toFile())
+              .redirectError(errors.toFile());
+      var environment = builder.environment();
+      environment.putAll(variables);
+      environment.put("KUBECONFIG", folder.resolve("kubeconfig").toString());
+      environment.put("PATH", folder.resolve("bin") + ":" + System.getenv("PATH"));
+      environment.put("HELM_CACHE_HOME", folder.resolve("helm").toString());
+      Process process = builder.start();
+      process.getOutputStream().close();
+      String out = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+      boolean ended = process.waitFor(LIMIT_MINUTES, TimeUnit.MINUTES);
+      return new Output(ended ? process.exitValue() : -1, out, Files.readString(errors));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    }
+  }
+}

@@ -1,0 +1,184 @@
+package dev.tranche.e2e.walkthrough;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.e2e.cluster.Cluster;
+import dev.tranche.e2e.cluster.Node;
+import dev.tranche.e2e.cluster.TestImages;
+import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.gpu.NodeGpus;
+import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.function.UnaryOperator;
+
+/**
+ * One reader at a terminal: a cluster as the guide has it, a folder with this repository's charts
+ * and deploy beside it, {@code kubectl} and {@code helm} on the path, and the commands of a page.
+ *
+ * <p>Between the page and the simulated cluster stands one thing: {@code helm} is told by a wrapper
+ * where the simulated driver lies and which image to take, as a reader's registry would be.
+ */
+final class Walkthrough implements AutoCloseable {
+  static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+
+  /** What pages call the image of a pod that does nothing. */
+  private static final String IMAGE = "busybox:1.37";
+
+  private final Page page;
+  private final Terminal terminal;
+  private final Cluster cluster;
+  private final Map<String, NodeGpus> gpus;
+
+  private Walkthrough(Page page, Terminal terminal, Cluster cluster, Map<String, NodeGpus> gpus) {
+    this.page = page;
+    this.terminal = terminal;
+    this.cluster = cluster;
+    this.gpus = gpus;
+  }
+
+  /**
+   * @param nodes the GPUs of each, the server first
+   * @param adjust what else the nodes are
+   */
+  static Walkthrough start(
+      String file, Map<String, List<Model>> nodes, UnaryOperator<Node> adjust) {
+    var artifacts = Artifacts.of(ROOT);
+    String name = "walkthrough-" + UUID.randomUUID().toString().substring(0, 8);
+    Path folder = ROOT.resolve("target/walkthroughs").resolve(name);
+    var gpus = new LinkedHashMap<String, NodeGpus>();
+    var builder =
+        Cluster.builder()
+            .name(name)
+            .imageTar(TestImages.busybox())
+            .imageTar(TestImages.kubeScheduler("v1.34.4"))
+            .imageTar(artifacts.imageTar());
+    nodes.forEach(
+        (node, models) -> {
+          Path driver = folder.resolve(node);
+          gpus.put(node, NodeGpus.create(driver, artifacts.fakeNvml(), node, models));
+          builder.node(adjust.apply(Node.of(node).driver(driver)));
+        });
+    Cluster cluster = builder.start();
+    nodes.keySet().forEach(node -> nameImage(cluster, node));
+    var terminal = Terminal.open(folder.resolve("terminal"), artifacts, cluster.kubeconfigYaml());
+    return new Walkthrough(Page.of(ROOT, file), terminal, cluster, gpus);
+  }
+
+  private static void nameImage(Cluster cluster, String node) {
+    cluster
+        .exec(
+            node,
+            "k3s",
+            "ctr",
+            "-n",
+            "k8s.io",
+            "images",
+            "tag",
+            "docker.io/" + TestImages.BUSYBOX,
+            "docker.io/library/" + IMAGE)
+        .orFail("naming an image");
+  }
+
+  /** Types what stands under a heading; fails unless all of it succeeds. */
+  String type(String heading) {
+    return terminal.type(page.commands(heading)).orFail(heading);
+  }
+
+  Terminal terminal() {
+    return terminal;
+  }
+
+  Cluster cluster() {
+    return cluster;
+  }
+
+  KubernetesClient client() {
+    return cluster.client();
+  }
+
+  NodeGpus gpus(String node) {
+    return Objects.requireNonNull(gpus.get(node), node);
+  }
+
+  int allocatable(String node, String resource) {
+    Quantity quantity =
+        client().nodes().withName(node).get().getStatus().getAllocatable().get(resource);
+    return quantity == null ? 0 : Integer.parseInt(quantity.getAmount());
+  }
+
+  void awaitAllocatable(String node, int replicas) {
+    Await.until(
+        "allocatable %s of %s to be %d".formatted(Names.RESOURCE, node, replicas),
+        90,
+        () -> allocatable(node, Names.RESOURCE) == replicas,
+        () ->
+            "it is %d\n%s"
+                .formatted(
+                    allocatable(node, Names.RESOURCE),
+                    cluster.kubectl("get", "pods", "-A", "-o", "wide").out()));
+  }
+
+  void awaitLabel(String node, String label, String value) {
+    Await.until(
+        "%s=%s on %s".formatted(label, value, node),
+        30,
+        () -> value.equals(labels(node).get(label)),
+        () -> labels(node).toString());
+  }
+
+  Map<String, String> labels(String node) {
+    return client().nodes().withName(node).get().getMetadata().getLabels();
+  }
+
+  List<Pod> pods(String namespace, String label, String value) {
+    return client().pods().inNamespace(namespace).withLabel(label, value).list().getItems();
+  }
+
+  void awaitPhase(int count, String phase, String namespace, String label, String value) {
+    Await.until(
+        "%d pods with %s=%s to be %s".formatted(count, label, value, phase),
+        120,
+        () ->
+            pods(namespace, label, value).stream()
+                    .filter(pod -> pod.getStatus().getPhase().equals(phase))
+                    .count()
+                == count,
+        () ->
+            cluster.kubectl("-n", namespace, "describe", "pods", "-l", label + "=" + value).out()
+                + cluster.kubectl("-n", namespace, "get", "events").out());
+  }
+
+  /** The uuids that the container runtime gave to a pod's first container. */
+  Set<String> injected(Pod pod) {
+    var uuids =
+        cluster.injections(pod.getSpec().getNodeName()).stream()
+            .filter(injection -> injection.podUid().equals(pod.getMetadata().getUid()))
+            .flatMap(injection -> injection.uuids().stream())
+            .toList();
+    assertThat(uuids).as("a GPU is injected once").doesNotHaveDuplicates();
+    return new TreeSet<>(uuids);
+  }
+
+  /** Words of a column listing, without its heading. */
+  static List<List<String>> rows(String table) {
+    return table.lines().skip(1).map(line -> Arrays.asList(line.trim().split("\\s+"))).toList();
+  }
+
+  @Override
+  public void close() {
+    cluster.close();
+  }
+}
