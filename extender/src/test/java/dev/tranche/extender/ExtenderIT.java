@@ -3,6 +3,7 @@ package dev.tranche.extender;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.node.NodeEvent;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.stream.FakeNode;
 import io.fabric8.kubernetes.api.model.Binding;
@@ -176,6 +177,34 @@ final class ExtenderIT {
       assertThat(bind("trainer", "node-a").getString("Error")).contains("did not acknowledge");
       assertThat(bindings).isEmpty();
       until(() -> a.directives.stream().anyMatch(d -> d.getRetractPodUidsCount() == 1));
+    }
+  }
+
+  @Test
+  void nodesEvents_areWritten_andItIsLabelled() throws Exception {
+    var report = FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB));
+    long now = System.currentTimeMillis();
+    report.addEvents(NodeEvent.newBuilder().setId(1).setAtMs(now).setReason("GpuUnhealthy"));
+    try (var a = connect(report)) {
+      until(
+          () -> {
+            a.report(r -> r);
+            return !client.v1().events().inNamespace("default").list().getItems().isEmpty();
+          });
+      until(
+          () ->
+              client
+                  .nodes()
+                  .withName("node-a")
+                  .get()
+                  .getMetadata()
+                  .getLabels()
+                  .containsKey("nvidia.com/gpu.product"));
+      var events = client.v1().events().inNamespace("default").list().getItems();
+      assertThat(events).hasSize(1);
+      assertThat(events.getFirst().getInvolvedObject().getName()).isEqualTo("node-a");
+      assertThat(client.nodes().withName("node-a").get().getMetadata().getAnnotations())
+          .containsKeys(Names.NODE_LABELS, "example.com/a");
     }
   }
 

@@ -41,7 +41,7 @@ final class NodeNews {
   boolean sampled(NodeState state, List<GpuStatus> gpus) {
     HealthNews.between(state.gpus(), gpus).forEach(this::health);
     List<ContainerCollector.Row> rows = new ArrayList<>();
-    boolean changed = state.holdingsKnown() && uses(state, gpus, rows);
+    boolean changed = uses(state, gpus, rows);
     containers.show(rows);
     return changed;
   }
@@ -61,7 +61,7 @@ final class NodeNews {
       GpuSharing how = sharing.get(gpu.info().uuid());
       // A lost GPU tells nothing; what was known of it stays.
       if (how != null && gpu.load() != null) {
-        changed |= judged(gpu, how, grants);
+        changed |= state.holdingsKnown() && judged(gpu, how, grants);
         gpu.uses().forEach(use -> rows.add(row(gpu.info(), use, grants)));
       }
     }

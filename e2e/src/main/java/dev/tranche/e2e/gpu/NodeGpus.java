@@ -24,6 +24,7 @@ public final class NodeGpus {
   private final Path stateFile;
   private final List<Map<String, String>> gpus = new ArrayList<>();
   private final List<String> xids = new ArrayList<>();
+  private final Map<Integer, String> processes = new LinkedHashMap<>();
 
   private NodeGpus(Path stateFile) {
     this.stateFile = stateFile;
@@ -99,6 +100,21 @@ public final class NodeGpus {
     write();
   }
 
+  /**
+   * A process on a GPU, or with other figures the same one; its memory is not added to the GPU's.
+   */
+  public void process(int index, int pid, int usedMib, int smPercent) {
+    processes.put(
+        pid, "process gpu=%d pid=%d used_mib=%d sm=%d".formatted(index, pid, usedMib, smPercent));
+    write();
+  }
+
+  /** All processes have ended. */
+  public void noProcesses() {
+    processes.clear();
+    write();
+  }
+
   /** An XID event, delivered once to everyone who listens. */
   public void xid(int index, int code) {
     xids.add("xid gpu=%d code=%d seq=%d".formatted(index, code, xids.size() + 1));
@@ -120,6 +136,7 @@ public final class NodeGpus {
       gpu.forEach((key, value) -> line.append(' ').append(key).append('=').append(value));
       lines.add(line.toString());
     }
+    lines.addAll(processes.values());
     lines.addAll(xids);
     try {
       Path draft = Files.createTempFile(stateFile.getParent(), ".gpus", ".state");
