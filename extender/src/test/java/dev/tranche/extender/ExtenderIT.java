@@ -325,7 +325,7 @@ final class ExtenderIT {
         .get();
   }
 
-  private static ExtenderConfig config(boolean service) {
+  static ExtenderConfig config(boolean service) {
     return new ExtenderConfig(
         "tranche",
         NAMESPACE,
@@ -461,7 +461,7 @@ final class ExtenderIT {
     client.pods().inNamespace("team-a").resource(pod.build()).create();
   }
 
-  private static PodBuilder template(String name, int replicas) {
+  static PodBuilder template(String name, int replicas) {
     return new PodBuilder()
         .withNewMetadata()
         .withName(name)

@@ -44,6 +44,8 @@ public final class Explain {
       decided(core, json, trace.get());
     } else if (pod.node() == null && !pod.ended()) {
       judged(core, json, pod);
+    } else {
+      hold.ifPresent(h -> placed(core, json, pod, h));
     }
     return json;
   }
@@ -88,6 +90,24 @@ public final class Explain {
       refused.add(node(shown));
     }
     json.put("refused", refused).put("refusedCount", trace.refusedCount());
+  }
+
+  /** Decided by another replica, or by nobody of ours: the GPUs, as they would be without it. */
+  private static void placed(Core core, JsonObject json, PodFacts pod, Hold hold) {
+    Evaluation without = core.evaluate(pod, hold.node());
+    List<GpuView> taken =
+        without.gpus().stream().filter(g -> hold.held().containsKey(g.uuid())).toList();
+    String source =
+        hold.confirmed()
+            ? "the kubelet's read-back"
+            : hold.placement() == null ? "nobody yet" : "the pod's annotation or the node's echo";
+    json.put("policy", core.policyOf(pod).toString())
+        .put("note", "not decided here; which GPU it is on is known by " + source)
+        .put("chosen", node(without).put("chosenGpus", gpus(without, taken)))
+        .put("fitted", new JsonArray())
+        .put("fittedCount", 0)
+        .put("refused", new JsonArray())
+        .put("refusedCount", 0);
   }
 
   /** kube-scheduler has asked another replica: what this one would say now. */

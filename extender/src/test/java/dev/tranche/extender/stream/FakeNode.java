@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
 
 /** A node plugin as the extender sees it: reports, and acknowledges unless told to be deaf. */
@@ -37,6 +38,7 @@ public final class FakeNode implements AutoCloseable {
   private final GrpcClientRequest<NodeReport, NodeDirective> call;
   private NodeReport state;
   private volatile boolean deaf;
+  private volatile Consumer<NodeDirective> hearing = directive -> {};
   private long sequence;
 
   public FakeNode(Vertx vertx, int port, String token, NodeReport first) throws Exception {
@@ -71,9 +73,15 @@ public final class FakeNode implements AutoCloseable {
 
   private synchronized void directed(NodeDirective directive) {
     directives.add(directive);
+    hearing.accept(directive);
     if (!deaf) {
       report(s -> s.setAppliedDirective(directive.getSequence()));
     }
+  }
+
+  /** Told of each directive before it is acknowledged. */
+  public void hearing(Consumer<NodeDirective> by) {
+    hearing = by;
   }
 
   public void deaf() {

@@ -1,0 +1,141 @@
+package dev.tranche.extender;
+
+import dev.tranche.api.Names;
+import io.fabric8.kubernetes.api.model.Binding;
+import io.fabric8.kubernetes.api.model.NodeBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.api.model.SecretBuilder;
+import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.SelfSignedCertificate;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** An API server that carries out bindings as the real one does: node and annotations at once. */
+final class MockCluster {
+  private static final String NAMESPACE = "gpu";
+  private final KubernetesMockServer server;
+  private final KubernetesClient client;
+  private final Set<String> accepted = ConcurrentHashMap.newKeySet();
+
+  MockCluster(KubernetesMockServer server, KubernetesClient client) {
+    this.server = server;
+    this.client = client;
+  }
+
+  void acceptTokens() {
+    server
+        .expect()
+        .post()
+        .withPath("/apis/authentication.k8s.io/v1/tokenreviews")
+        .andReply(
+            201,
+            request -> {
+              String token =
+                  new JsonObject(request.getBody().readUtf8())
+                      .getJsonObject("spec")
+                      .getString("token");
+              return new TokenReviewBuilder()
+                  .withNewStatus()
+                  .withAuthenticated(true)
+                  .withAudiences(Names.TOKEN_AUDIENCE)
+                  .withNewUser()
+                  .withUsername("system:serviceaccount:gpu:tranche-node-plugin")
+                  .addToExtra(
+                      "authentication.kubernetes.io/node-name",
+                      List.of(token.replace("token-of-", "")))
+                  .endUser()
+                  .endStatus()
+                  .build();
+            })
+        .always();
+  }
+
+  void certificate() throws Exception {
+    PemKeyCertOptions pem = SelfSignedCertificate.create("localhost").keyCertOptions();
+    var secret =
+        new SecretBuilder()
+            .withNewMetadata()
+            .withName("tranche-extender-tls")
+            .withNamespace(NAMESPACE)
+            .endMetadata()
+            .addToData("tls.crt", base64(pem.getCertPath()))
+            .addToData("tls.key", base64(pem.getKeyPath()))
+            .build();
+    client.secrets().inNamespace(NAMESPACE).resource(secret).create();
+  }
+
+  private static String base64(String file) throws Exception {
+    return Base64.getEncoder().encodeToString(Files.readAllBytes(Path.of(file)));
+  }
+
+  void node(String name) {
+    var node =
+        new NodeBuilder()
+            .withNewMetadata()
+            .withName(name)
+            .endMetadata()
+            .withNewStatus()
+            .addToAllocatable(Names.RESOURCE, new Quantity("80"))
+            .endStatus()
+            .build();
+    client.nodes().resource(node).create();
+  }
+
+  /** A pod that can be bound once. */
+  void pod(String name, int replicas) {
+    Pod pod = ExtenderIT.template(name, replicas).build();
+    client.pods().inNamespace("team-a").resource(pod).create();
+    server
+        .expect()
+        .post()
+        .withPath("/api/v1/namespaces/team-a/pods/" + name + "/binding")
+        .andReply(
+            201,
+            request -> {
+              var binding = Serialization.unmarshal(request.getBody().readUtf8(), Binding.class);
+              accepted.add(name);
+              // The mock answers on one thread, which must not wait for itself.
+              Thread.ofVirtual().start(() -> carryOut(binding));
+              return Map.of("kind", "Status", "apiVersion", "v1", "status", "Success");
+            })
+        .once();
+  }
+
+  private void carryOut(Binding binding) {
+    client
+        .pods()
+        .inNamespace("team-a")
+        .withName(binding.getMetadata().getName())
+        .edit(
+            pod ->
+                new PodBuilder(pod)
+                    .editMetadata()
+                    .addToAnnotations(binding.getMetadata().getAnnotations())
+                    .endMetadata()
+                    .editSpec()
+                    .withNodeName(binding.getTarget().getName())
+                    .endSpec()
+                    .build());
+  }
+
+  /** Whether the API server has taken a binding of the pod; its object follows. */
+  boolean accepted(String pod) {
+    return accepted.contains(pod);
+  }
+
+  Pod pod(String name) {
+    return client.pods().inNamespace("team-a").withName(name).get();
+  }
+}
