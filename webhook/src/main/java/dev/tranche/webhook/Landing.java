@@ -1,10 +1,13 @@
 package dev.tranche.webhook;
 
+import static java.util.stream.Collectors.toSet;
+
 import dev.tranche.api.Names;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.ProductList;
 import java.util.List;
+import java.util.Set;
 
 /**
  * The nodes that a pod can land on.
@@ -46,7 +49,8 @@ record Landing(List<GpuNode> admitted, List<GpuNode> able) {
 
   /**
    * Keeps the pod off nodes of other models, so that an autoscaler sees it. Said as what it may not
-   * be: a node without the label may well have the right one.
+   * be: a node without the label may well have the right one. So may a node of several models,
+   * whose label names one of them: that name is not required away.
    */
   static void requireModel(PodView pod, List<GpuNode> nodes, Affinity affinity) {
     String list = pod.annotations().get(Names.GPU_MODEL);
@@ -54,10 +58,16 @@ record Landing(List<GpuNode> admitted, List<GpuNode> able) {
       return;
     }
     var products = new ProductList(list);
+    Set<String> ofMixed =
+        nodes.stream()
+            .filter(GpuNode::mixed)
+            .flatMap(n -> n.labelledProduct().stream())
+            .collect(toSet());
     List<String> others =
         nodes.stream()
             .filter(n -> !products.admits(n))
             .flatMap(n -> n.product().stream())
+            .filter(product -> !ofMixed.contains(product))
             .distinct()
             .sorted()
             .limit(PRODUCTS_MAX)

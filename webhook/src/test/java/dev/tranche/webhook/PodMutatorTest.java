@@ -315,6 +315,20 @@ class PodMutatorTest {
   }
 
   @Test
+  void nodeOfSeveralModels_isNotRequiredAway_andHasAllItsGpus() {
+    var labels =
+        Map.of(
+            "nvidia.com/gpu.replicas", "10",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.product", "T4");
+    var mixed = new GpuNode("a", labels, 30);
+    ObjectNode asking = annotated("gpu-fraction", "3", "gpu-model", "A100");
+    Mutation mutation = mutator.mutate(asking, cluster(mixed, new GpuNode("b", labels, 10)));
+    assertThat(warnings(mutation)).isEmpty();
+    assertThat(Reviews.expressions(apply(mutation, asking))).isEmpty();
+  }
+
+  @Test
   void unknownAnnotation_ofOurs_isWarnedOf() {
     assertThat(warnings(mutator.mutate(annotated("gpu-fracton", "0.5"), EMPTY)))
         .singleElement()

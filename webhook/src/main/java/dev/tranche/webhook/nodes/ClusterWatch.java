@@ -94,7 +94,14 @@ public final class ClusterWatch implements AutoCloseable {
 
   private static GpuNode node(SlimNode node) {
     Map<String, String> labels = node.getMetadata().getLabels();
-    return new GpuNode(node.getMetadata().getName(), labels == null ? Map.of() : labels);
+    long replicas =
+        node.getStatus().capacity().entrySet().stream()
+            .filter(e -> e.getKey().startsWith(Names.RESOURCE))
+            .map(Map.Entry::getValue)
+            .filter(quantity -> quantity.matches("\\d{1,9}"))
+            .mapToLong(Long::parseLong)
+            .sum();
+    return new GpuNode(node.getMetadata().getName(), labels == null ? Map.of() : labels, replicas);
   }
 
   @Override
@@ -110,7 +117,8 @@ public final class ClusterWatch implements AutoCloseable {
 
     @Override
     public void onUpdate(SlimNode before, SlimNode now) {
-      if (!before.getMetadata().getLabels().equals(now.getMetadata().getLabels())) {
+      if (!before.getMetadata().getLabels().equals(now.getMetadata().getLabels())
+          || !before.getStatus().equals(now.getStatus())) {
         changes.incrementAndGet();
       }
     }

@@ -18,17 +18,25 @@ public final class GpuNode {
 
   private final String name;
   private final Map<String, String> labels;
+  private final long replicas;
   private final OptionalInt replicasPerGpu;
   private final OptionalInt gpus;
   private final OptionalInt memoryMib;
   private final OptionalInt usableMib;
   private final Optional<String> product;
 
+  /** A node of one model. */
+  public GpuNode(String name, Map<String, String> labels) {
+    this(name, labels, 0);
+  }
+
   /**
    * @param labels all of them, since pods select by any
+   * @param replicas of all its GPUs, by its capacity; 0: not known
    */
-  public GpuNode(String name, Map<String, String> labels) {
+  public GpuNode(String name, Map<String, String> labels, long replicas) {
     this.name = name;
+    this.replicas = replicas;
     this.labels = Map.copyOf(labels);
     replicasPerGpu = positive(Names.LABEL_REPLICAS);
     gpus = positive(LABEL_COUNT);
@@ -50,8 +58,20 @@ public final class GpuNode {
     return replicasPerGpu;
   }
 
+  /** Of all models, as far as is known. */
   public OptionalInt gpus() {
-    return gpus;
+    return mixed()
+        ? OptionalInt.of(Math.toIntExact(Math.ceilDiv(replicas, replicasPerGpu.orElse(1))))
+        : gpus;
+  }
+
+  /**
+   * Whether it has more replicas than the GPUs that its labels speak of: those tell the count and
+   * the product of one model only.
+   */
+  public boolean mixed() {
+    long labelled = (long) gpus.orElse(0) * replicasPerGpu.orElse(0);
+    return labelled > 0 && replicas > labelled && replicas < Integer.MAX_VALUE;
   }
 
   /** Memory of one GPU, with the driver's part, as the label says it. */
@@ -73,8 +93,13 @@ public final class GpuNode {
         : OptionalLong.empty();
   }
 
-  /** The product as GPU Feature Discovery writes it. */
+  /** The product as GPU Feature Discovery writes it; empty where it does not stand for all. */
   public Optional<String> product() {
+    return mixed() ? Optional.empty() : product;
+  }
+
+  /** What the node is labelled with, right for all of its GPUs or not. */
+  public Optional<String> labelledProduct() {
     return product;
   }
 

@@ -1,6 +1,7 @@
 package dev.tranche.webhook.nodes;
 
 import com.fasterxml.jackson.annotation.JsonIgnoreProperties;
+import com.fasterxml.jackson.annotation.JsonProperty;
 import com.fasterxml.jackson.databind.JsonDeserializer;
 import com.fasterxml.jackson.databind.annotation.JsonDeserialize;
 import io.fabric8.kubernetes.api.model.HasMetadata;
@@ -11,6 +12,9 @@ import io.fabric8.kubernetes.model.annotation.Kind;
 import io.fabric8.kubernetes.model.annotation.Plural;
 import io.fabric8.kubernetes.model.annotation.Singular;
 import io.fabric8.kubernetes.model.annotation.Version;
+import java.io.Serializable;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A node without what we do not read: of a real one, some 20 kB of images, conditions and managed
@@ -29,6 +33,23 @@ public class SlimNode implements HasMetadata {
   private static final long serialVersionUID = 1;
 
   private ObjectMeta metadata = new ObjectMeta();
+  private Status status = new Status(Map.of());
+
+  /** What the node has, of which we read the GPUs' resources. */
+  @JsonIgnoreProperties(ignoreUnknown = true)
+  public record Status(Map<String, String> capacity) implements Serializable {
+    public Status(@JsonProperty("capacity") @Nullable Map<String, String> capacity) {
+      this.capacity = capacity == null ? Map.of() : Map.copyOf(capacity);
+    }
+  }
+
+  public Status getStatus() {
+    return status;
+  }
+
+  public void setStatus(@Nullable Status status) {
+    this.status = status == null ? new Status(Map.of()) : status;
+  }
 
   @Override
   public ObjectMeta getMetadata() {
