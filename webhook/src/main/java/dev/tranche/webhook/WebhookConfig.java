@@ -1,5 +1,6 @@
 package dev.tranche.webhook;
 
+import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.tls.TlsNames;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,6 +20,7 @@ import java.util.stream.Stream;
  * @param authorityLife of a new certificate authority
  * @param certificateLife of a new serving certificate
  * @param drainDelay from SIGTERM until no more connections are taken
+ * @param guard what decides about pods that reach for GPUs which they were not given
  */
 record WebhookConfig(
     TlsNames tls,
@@ -27,7 +29,8 @@ record WebhookConfig(
     MutationRules rules,
     Duration authorityLife,
     Duration certificateLife,
-    Duration drainDelay) {
+    Duration drainDelay,
+    GuardRules guard) {
   private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
   private static final Pattern RESOURCE =
       Pattern.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
@@ -77,6 +80,14 @@ record WebhookConfig(
     Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
     Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
     Duration drain = duration("--drain-delay", flags.drainDelay, 0, errors);
+    GuardRules guard =
+        GuardRules.read(
+            flags.guardMode,
+            flags.guardAssumeDefaultRuntime,
+            flags.guardExemptServiceAccounts,
+            resources,
+            flags.kubeletRoot,
+            errors);
     if (certificate.compareTo(authority) > 0) {
       errors.add(
           "--certificate-life %s is longer than --authority-life %s; a certificate cannot outlive what it is verified by"
@@ -93,7 +104,8 @@ record WebhookConfig(
             new MutationRules(resources, replicas, flags.schedulerName, flags.runtimeClass),
             authority,
             certificate,
-            drain));
+            drain,
+            guard));
   }
 
   private static void label(String flag, String value, String example, List<String> errors) {
