@@ -51,8 +51,7 @@ final class Webhook {
         new TlsKeeper(
             client,
             config.tls(),
-            config.authorityLife(),
-            config.certificateLife(),
+            config.making(),
             InstantSource.system(),
             this::kept,
             this::keepingFailed);

@@ -1,6 +1,7 @@
 package dev.tranche.webhook;
 
 import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.tls.TlsKeeper;
 import dev.tranche.webhook.tls.TlsNames;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -17,8 +18,7 @@ import java.util.stream.Stream;
  * @param listen of the webhook, TLS
  * @param metrics of /metrics and the probes, plain HTTP
  * @param rules what decides about pods
- * @param authorityLife of a new certificate authority
- * @param certificateLife of a new serving certificate
+ * @param making how certificates come to be
  * @param drainDelay from SIGTERM until no more connections are taken
  * @param guard what decides about pods that reach for GPUs which they were not given
  */
@@ -27,8 +27,7 @@ record WebhookConfig(
     Address listen,
     Address metrics,
     MutationRules rules,
-    Duration authorityLife,
-    Duration certificateLife,
+    TlsKeeper.Making making,
     Duration drainDelay,
     GuardRules guard) {
   private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
@@ -80,6 +79,12 @@ record WebhookConfig(
     Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
     Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
     Duration drain = duration("--drain-delay", flags.drainDelay, 0, errors);
+    boolean certManager = flags.certificates.equals("cert-manager");
+    if (!certManager && !flags.certificates.equals("own")) {
+      errors.add(
+          "--certificates is \"%s\"; allowed are own and cert-manager"
+              .formatted(flags.certificates));
+    }
     GuardRules guard =
         GuardRules.read(
             flags.guardMode,
@@ -102,8 +107,7 @@ record WebhookConfig(
             listen,
             metrics,
             new MutationRules(resources, replicas, flags.schedulerName, flags.runtimeClass),
-            authority,
-            certificate,
+            new TlsKeeper.Making(certManager, authority, certificate),
             drain,
             guard));
   }

@@ -83,6 +83,12 @@ final class WebhookFlags {
   String drainDelay = "";
 
   @Option(
+      names = "--certificates",
+      defaultValue = "${env:TRANCHE_CERTIFICATES:-own}",
+      description = "Who makes the certificates: own (this process) or cert-manager.")
+  String certificates = "";
+
+  @Option(
       names = "--guard-mode",
       defaultValue = "${env:TRANCHE_GUARD_MODE:-void}",
       description =

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
+import dev.tranche.webhook.tls.TlsKeeper;
 import dev.tranche.webhook.tls.TlsNames;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
@@ -61,8 +62,7 @@ class WebhookIT {
             local,
             local,
             new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
-            Duration.ofDays(3650),
-            Duration.ofSeconds(30),
+            new TlsKeeper.Making(false, Duration.ofDays(3650), Duration.ofSeconds(30)),
             Duration.ZERO,
             new GuardRules(
                 GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/var/lib/kubelet"));
