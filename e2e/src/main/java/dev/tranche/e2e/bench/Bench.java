@@ -22,7 +22,14 @@ public final class Bench implements Callable<Integer> {
   }
 
   private static final Map<String, Measurement> ALL =
-      new TreeMap<>(Map.of("plugin", PluginBench::run, "latency", LatencyBench::run));
+      new TreeMap<>(
+          Map.of(
+              "plugin",
+              PluginBench::run,
+              "latency",
+              LatencyBench::run,
+              "webhook",
+              WebhookBench::run));
 
   @Parameters(index = "0", hidden = true)
   private Path root = Path.of(".");
