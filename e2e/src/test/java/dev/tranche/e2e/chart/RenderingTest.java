@@ -65,7 +65,7 @@ class RenderingTest {
 
   @Test
   void certManager_makesTheCertificates_onlyWhenAsked() {
-    assertThat(render(Map.of())).doesNotContain("cert-manager");
+    assertThat(render(Map.of())).doesNotContain("cert-manager.io");
     assertThat(render(Map.of("webhook.certManager.enabled", true)))
         .contains("cert-manager.io/inject-ca-from: tranche/tranche-webhook-tls")
         .contains("- --certificates=cert-manager")
