@@ -202,6 +202,9 @@ readinessProbe:
 {{- if not (hasPrefix "/" .Values.mps.root) -}}
 {{- fail (printf "mps.root is %q; it is a folder of the node, from its root on, such as /run/nvidia/mps." .Values.mps.root) -}}
 {{- end -}}
+{{- if not (has .Values.guard.mode (list "audit" "void" "deny")) -}}
+{{- fail (printf "guard.mode is %q; allowed are audit (tell, change nothing), void (take away what a patch can, tell the rest) and deny (refuse the pod)." .Values.guard.mode) -}}
+{{- end -}}
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}
 {{- end -}}

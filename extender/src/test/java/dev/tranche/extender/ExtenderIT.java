@@ -38,6 +38,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -54,6 +55,7 @@ final class ExtenderIT {
   private final Vertx vertx = Vertx.vertx();
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<Binding> bindings = new CopyOnWriteArrayList<>();
+  private final AtomicInteger reviews = new AtomicInteger();
   private Extender extender;
 
   @BeforeEach
@@ -210,6 +212,20 @@ final class ExtenderIT {
 
   @Test
   void strangersToken_isRefused() throws Exception {
+    refuseAStranger();
+  }
+
+  @Test
+  void refusedToken_isNotReviewedAgainAtTheStrangersPace() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      refuseAStranger();
+    }
+    assertThat(reviews.get()).isEqualTo(1);
+    assertThat(ops("/metrics"))
+        .contains("tranche_extender_streams_ended_total{cause=\"refused\"} 3");
+  }
+
+  private void refuseAStranger() throws Exception {
     try (var stranger =
         new FakeNode(
             vertx,
@@ -217,6 +233,20 @@ final class ExtenderIT {
             "not-a-token",
             FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
       assertThat(stranger.ended.get()).contains("does not accept the token");
+    }
+  }
+
+  @Test
+  void anotherAccountsToken_isRefused() throws Exception {
+    try (var stranger =
+        new FakeNode(
+            vertx,
+            extender.streamPort(),
+            "token-of-default",
+            FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
+      assertThat(stranger.ended.get())
+          .contains("of system:serviceaccount:team-a:default; only")
+          .contains("may report");
     }
   }
 
@@ -361,6 +391,7 @@ final class ExtenderIT {
         .andReply(
             201,
             request -> {
+              reviews.incrementAndGet();
               String token =
                   new JsonObject(request.getBody().readUtf8())
                       .getJsonObject("spec")
@@ -371,7 +402,10 @@ final class ExtenderIT {
                   .withAuthenticated(ours)
                   .withAudiences(Names.TOKEN_AUDIENCE)
                   .withNewUser()
-                  .withUsername("system:serviceaccount:gpu:tranche-node-plugin")
+                  .withUsername(
+                      token.equals("token-of-default")
+                          ? "system:serviceaccount:team-a:default"
+                          : "system:serviceaccount:gpu:tranche-node-plugin")
                   .addToExtra(
                       "authentication.kubernetes.io/node-name",
                       List.of(token.replace("token-of-", "")))

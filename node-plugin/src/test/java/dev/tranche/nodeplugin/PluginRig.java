@@ -14,6 +14,7 @@ import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
+import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
@@ -115,7 +116,11 @@ final class PluginRig {
     loop = vertx.getOrCreateContext();
     plugin =
         new NodePlugin(
-            vertx, options, new OveruseOptions(0.05, 2, true), List::of, host -> addresses());
+            vertx,
+            options,
+            new OveruseOptions(0.05, 2, true),
+            () -> Hardware.NONE,
+            host -> addresses());
     plugin.load();
     ConfigKeeper configs =
         new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);

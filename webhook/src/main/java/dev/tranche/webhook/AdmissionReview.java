@@ -6,12 +6,16 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
+import dev.tranche.webhook.guard.Candidate;
+import dev.tranche.webhook.guard.Found;
+import dev.tranche.webhook.guard.Verdict;
 import java.util.List;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
 
 /** The wire form of admission: {@code admission.k8s.io/v1}. */
 final class AdmissionReview {
-  private static final String API_VERSION = "admission.k8s.io/v1";
+  static final String API_VERSION = "admission.k8s.io/v1";
   private static final int FORBIDDEN = 403;
   private static final ObjectMapper JSON = new ObjectMapper();
 
@@ -25,7 +29,14 @@ final class AdmissionReview {
      */
     record PodCreation(String uid, String who, JsonNode pod) implements Read {}
 
-    /** Anything but the creation of a pod: a rule of the configuration is wider than ours. */
+    /**
+     * A pod that the guard judges: one that is being created, or gets ephemeral containers.
+     *
+     * @param dryRun nothing is stored, so nothing may be written elsewhere
+     */
+    record Guarded(String uid, String who, Candidate pod, boolean dryRun) implements Read {}
+
+    /** Anything else: a rule of the configuration is wider than ours. */
     record NotOurs(String uid) implements Read {}
 
     /**
@@ -34,70 +45,124 @@ final class AdmissionReview {
     record Malformed(String reason) implements Read {}
   }
 
+  /** For the fraction entry. */
   static Read read(byte[] body) {
-    JsonNode review;
-    try {
-      review = JSON.readTree(body);
-    } catch (JsonProcessingException broken) {
-      return new Read.Malformed("the body is no JSON: " + broken.getOriginalMessage());
-    } catch (IOException impossible) {
-      throw new IllegalStateException("reading bytes in memory", impossible);
-    }
-    String version = review.path("apiVersion").asText("");
-    String uid = review.path("request").path("uid").asText("");
-    if (!version.equals(API_VERSION) || uid.isEmpty()) {
-      return new Read.Malformed(
-          "the body is no AdmissionReview of %s with a request.uid; its apiVersion is \"%s\""
-              .formatted(API_VERSION, version));
-    }
-    JsonNode request = review.path("request");
-    JsonNode pod = request.path("object");
-    boolean creation =
-        request.path("operation").asText("").equals("CREATE")
-            && request.path("resource").path("resource").asText("").equals("pods")
-            && request.path("subResource").asText("").isEmpty();
-    return creation && pod.isObject()
-        ? new Read.PodCreation(uid, who(request), pod)
-        : new Read.NotOurs(uid);
+    return switch (ReviewReader.read(body, ReviewReader.Keep.POD)) {
+      case ReviewReader.Raw.Broken(String reason) -> new Read.Malformed(reason);
+      case ReviewReader.Raw.Request request ->
+          created(request)
+              ? new Read.PodCreation(request.uid(), who(request), request.object())
+              : new Read.NotOurs(request.uid());
+    };
+  }
+
+  /** For the guard entry. */
+  static Read readGuarded(byte[] body) {
+    return switch (ReviewReader.read(body, ReviewReader.Keep.REACH)) {
+      case ReviewReader.Raw.Broken(String reason) -> new Read.Malformed(reason);
+      case ReviewReader.Raw.Request request -> {
+        if (created(request)) {
+          var candidate = Candidate.created(request.namespace(), request.object());
+          yield new Read.Guarded(request.uid(), who(request), candidate, request.dryRun());
+        }
+        if (debugged(request)) {
+          var candidate = new Candidate(request.namespace(), request.object(), request.oldObject());
+          yield new Read.Guarded(request.uid(), who(request), candidate, request.dryRun());
+        }
+        yield new Read.NotOurs(request.uid());
+      }
+    };
+  }
+
+  private static boolean created(ReviewReader.Raw.Request request) {
+    return request.operation().equals("CREATE")
+        && request.resource().equals("pods")
+        && request.subResource().isEmpty()
+        && request.object().isObject();
+  }
+
+  /** kubectl debug sends the pod with one ephemeral container more. */
+  private static boolean debugged(ReviewReader.Raw.Request request) {
+    return request.operation().equals("UPDATE")
+        && request.resource().equals("pods")
+        && request.subResource().equals("ephemeralcontainers")
+        && request.object().isObject()
+        && request.oldObject().isObject();
   }
 
   /** A controller's pods have no name yet, but the beginning of one. */
-  private static String who(JsonNode request) {
-    JsonNode metadata = request.path("object").path("metadata");
+  private static String who(ReviewReader.Raw.Request request) {
+    JsonNode metadata = request.object().path("metadata");
     String name = metadata.path("name").asText(metadata.path("generateName").asText("") + "*");
-    return request.path("namespace").asText("") + "/" + name;
+    return request.namespace() + "/" + name;
   }
 
   static byte[] answer(String uid, Mutation mutation) {
-    ObjectNode review = JsonNodeFactory.instance.objectNode();
-    review.put("apiVersion", API_VERSION).put("kind", "AdmissionReview");
-    ObjectNode response = review.putObject("response").put("uid", uid);
+    ObjectNode review = review(uid);
+    ObjectNode response = (ObjectNode) review.path("response");
     switch (mutation) {
-      case Mutation.Unchanged(List<String> warnings) -> {
-        response.put("allowed", true);
-        warn(response, warnings);
+      case Mutation.Unchanged(List<String> warnings) -> allow(response, null, warnings);
+      case Mutation.Patched(JsonPatch patch, List<String> warnings) ->
+          allow(response, patch.operations(), warnings);
+      case Mutation.Denied(String message) -> deny(response, message);
+    }
+    return bytes(review);
+  }
+
+  static byte[] answer(String uid, Verdict verdict) {
+    ObjectNode review = review(uid);
+    ObjectNode response = (ObjectNode) review.path("response");
+    switch (verdict) {
+      case Verdict.Exempt exempt -> allow(response, null, List.of());
+      case Verdict.Admitted admitted -> {
+        allow(response, admitted.patch(), admitted.warnings());
+        annotate(response, admitted.found());
       }
-      case Mutation.Patched(JsonPatch patch, List<String> warnings) -> {
-        response.put("allowed", true).put("patchType", "JSONPatch");
-        response.put("patch", bytes(patch.operations()));
-        warn(response, warnings);
-      }
-      case Mutation.Denied(String message) -> {
-        response.put("allowed", false);
-        response
-            .putObject("status")
-            .put("code", FORBIDDEN)
-            .put("reason", "Forbidden")
-            .put("message", message);
+      case Verdict.Denied denied -> {
+        deny(response, denied.message());
+        annotate(response, denied.found());
       }
     }
     return bytes(review);
   }
 
-  private static void warn(ObjectNode response, List<String> warnings) {
+  private static ObjectNode review(String uid) {
+    ObjectNode review = JsonNodeFactory.instance.objectNode();
+    review.put("apiVersion", API_VERSION).put("kind", "AdmissionReview");
+    review.putObject("response").put("uid", uid);
+    return review;
+  }
+
+  private static void allow(ObjectNode response, @Nullable ArrayNode patch, List<String> warnings) {
+    response.put("allowed", true);
+    if (patch != null && !patch.isEmpty()) {
+      response.put("patchType", "JSONPatch").put("patch", bytes(patch));
+    }
     if (!warnings.isEmpty()) {
       ArrayNode texts = response.putArray("warnings");
       warnings.forEach(texts::add);
+    }
+  }
+
+  private static void deny(ObjectNode response, String message) {
+    response
+        .put("allowed", false)
+        .putObject("status")
+        .put("code", FORBIDDEN)
+        .put("reason", "Forbidden")
+        .put("message", message);
+  }
+
+  /** The API server writes these into its audit log, under the entry's name. */
+  private static void annotate(ObjectNode response, List<Found> found) {
+    if (!found.isEmpty()) {
+      String findings =
+          found.stream()
+              .map(f -> f.finding() + "=" + f.outcome())
+              .distinct()
+              .sorted()
+              .collect(Collectors.joining(","));
+      response.putObject("auditAnnotations").put("findings", findings);
     }
   }
 

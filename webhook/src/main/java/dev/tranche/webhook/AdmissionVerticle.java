@@ -1,61 +1,63 @@
 package dev.tranche.webhook;
 
-import dev.tranche.webhook.AdmissionReview.Read;
 import dev.tranche.webhook.WebhookMetrics.Outcome;
 import dev.tranche.webhook.tls.Pair;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
-import io.vertx.ext.web.Router;
-import io.vertx.ext.web.RoutingContext;
-import io.vertx.ext.web.handler.BodyHandler;
-import io.vertx.ext.web.handler.PlatformHandler;
-import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** Listens for the API server's reviews, over TLS. */
 final class AdmissionVerticle extends VerticleBase {
-  static final String FRACTION_PATH = "/mutate/fraction";
-
-  /** The API server's own limit of a request is 3 MiB. */
-  private static final long BODY_BYTES_MAX = 3L << 20;
-
-  private static final long BODIES_BYTES_MAX = 16L << 20;
-  private static final int IDLE_S_MAX = 120;
+  private static final int IDLE_S_MAX = 150;
+  private static final long SWEEP_MS = 500;
   private static final Logger LOG = LoggerFactory.getLogger(AdmissionVerticle.class);
 
   private final SocketAddress address;
-  private final PodMutator mutator;
-  private final Supplier<MutationRules.Cluster> cluster;
+  private final Map<String, Entry> entries;
   private final WebhookMetrics metrics;
-  private final BodyBudget budget = new BodyBudget(BODIES_BYTES_MAX);
+  private final Intake intake;
+  private final Connections connections;
   private volatile Pair pair;
   private volatile @Nullable HttpServer server;
 
   /**
+   * @param entries by path
    * @param pair that it serves with until {@link #serveWith} names another
    */
   AdmissionVerticle(
       SocketAddress address,
-      PodMutator mutator,
-      Supplier<MutationRules.Cluster> cluster,
+      Map<String, Entry> entries,
+      HttpLimits limits,
       WebhookMetrics metrics,
       Pair pair) {
     this.address = address;
-    this.mutator = mutator;
-    this.cluster = cluster;
+    this.entries = Map.copyOf(entries);
     this.metrics = metrics;
     this.pair = pair;
-    metrics.inFlight(budget, BodyBudget::bytes);
+    intake = new Intake(limits.bodyMsMax(), metrics);
+    connections = new Connections(limits.connections(), metrics);
+  }
+
+  /**
+   * How much one peer may take of us. An API server holds a handful of connections.
+   *
+   * @param bodyMsMax from a request's head to the end of its body
+   */
+  record HttpLimits(long bodyMsMax, Connections.Limits connections) {
+    static final HttpLimits DEFAULT =
+        new HttpLimits(8_000, new Connections.Limits(256, 64, 10_000, 120_000));
   }
 
   @Override
@@ -66,9 +68,11 @@ final class AdmissionVerticle extends VerticleBase {
             .setUseAlpn(true)
             .setKeyCertOptions(keyCert(pair))
             .setIdleTimeout(IDLE_S_MAX);
+    vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
     return vertx
         .createHttpServer(options)
-        .requestHandler(routes())
+        .connectionHandler(connection -> connections.opened(connection, nowMs()))
+        .requestHandler(this::take)
         .listen(address)
         .onSuccess(listening -> server = listening);
   }
@@ -103,87 +107,49 @@ final class AdmissionVerticle extends VerticleBase {
         : listening.shutdown(limitMs, TimeUnit.MILLISECONDS);
   }
 
-  private Router routes() {
-    Router router = Router.router(vertx);
-    router
-        .post(FRACTION_PATH)
-        // A form would be decoded, and the decoder has opinions of its own.
-        .consumes("application/json")
-        .handler((PlatformHandler) this::takeBudget)
-        .handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES_MAX))
-        .handler(this::review);
-    router.errorHandler(
-        413,
-        context -> {
-          metrics.count(Outcome.MALFORMED);
-          refuse(context, 413, "the body is larger than " + BODY_BYTES_MAX + " bytes");
-        });
-    router.errorHandler(
-        415,
-        context -> {
-          metrics.count(Outcome.MALFORMED);
-          refuse(context, 415, "a review is application/json");
-        });
-    router.errorHandler(
-        500,
-        context -> {
-          metrics.count(Outcome.FAILED);
-          LOG.error("a review failed", context.failure());
-          refuse(context, 500, "the webhook failed on this review; its log says why");
-        });
-    return router;
+  private void sweep() {
+    long nowMs = nowMs();
+    intake.sweep(nowMs);
+    connections.sweep(nowMs);
   }
 
-  private void takeBudget(RoutingContext context) {
-    long announced = announcedBytes(context.request().getHeader("content-length"));
-    if (!budget.take(announced)) {
-      metrics.count(Outcome.SHED);
-      refuse(context, 503, "too many reviews are in flight; try again");
-      return;
+  private void take(HttpServerRequest request) {
+    long nowMs = nowMs();
+    connections.used(request.connection(), nowMs);
+    Entry entry = entries.get(request.path());
+    String type = request.getHeader("content-type");
+    if (entry == null) {
+      refuse(request, 404, "there are " + String.join(", ", entries.keySet()));
+    } else if (!request.method().equals(HttpMethod.POST)) {
+      refuse(request, 405, "a review is posted");
+    } else if (type == null || !type.startsWith("application/json")) {
+      refuse(request, 415, "a review is application/json");
+    } else {
+      intake.read(request, nowMs, body -> answer(request, entry, body));
     }
-    context.addEndHandler(done -> budget.giveBack(announced));
-    context.next();
   }
 
-  private void review(RoutingContext context) {
-    long startNanos = System.nanoTime();
-    Buffer body = context.body().buffer();
-    switch (AdmissionReview.read(body == null ? new byte[0] : body.getBytes())) {
-      case Read.Malformed(String reason) -> {
-        metrics.count(Outcome.MALFORMED);
-        refuse(context, 400, reason);
+  private void answer(HttpServerRequest request, Entry entry, byte[] body) {
+    try {
+      switch (entry.review(body)) {
+        case Entry.Answer.Review(Buffer json) ->
+            request.response().putHeader("content-type", "application/json").end(json);
+        case Entry.Answer.Bad(String reason) -> refuse(request, 400, reason);
       }
-      case Read.NotOurs(String uid) ->
-          answer(context, uid, "", new Mutation.Unchanged(List.of()), startNanos);
-      case Read.PodCreation(String uid, String who, var pod) ->
-          answer(context, uid, who, mutator.mutate(pod, cluster.get()), startNanos);
+    } catch (RuntimeException bug) {
+      metrics.count(Outcome.FAILED);
+      LOG.error("a review failed", bug);
+      Intake.refuse(request.response(), 500, "the webhook failed on this review; its log says why");
     }
   }
 
-  private void answer(
-      RoutingContext context, String uid, String who, Mutation mutation, long startNanos) {
-    byte[] answer = AdmissionReview.answer(uid, mutation);
-    context.response().putHeader("content-type", "application/json").end(Buffer.buffer(answer));
-    long tookNanos = System.nanoTime() - startNanos;
-    switch (mutation) {
-      case Mutation.Unchanged(var warnings) ->
-          metrics.admitted(Outcome.UNCHANGED, warnings.size(), tookNanos);
-      case Mutation.Patched(var patch, var warnings) ->
-          metrics.admitted(Outcome.PATCHED, warnings.size(), tookNanos);
-      case Mutation.Denied(String message) -> {
-        metrics.admitted(Outcome.DENIED, 0, tookNanos);
-        LOG.info("pod {} denied: {}", who, message);
-      }
-    }
+  private void refuse(HttpServerRequest request, int status, String reason) {
+    metrics.count(Outcome.MALFORMED);
+    Intake.refuse(request.response(), status, reason);
   }
 
-  private static void refuse(RoutingContext context, int status, String reason) {
-    context.response().setStatusCode(status).putHeader("content-type", "text/plain").end(reason);
-  }
-
-  private static long announcedBytes(@Nullable String contentLength) {
-    boolean number = contentLength != null && contentLength.matches("\\d{1,9}");
-    return number ? Math.min(Long.parseLong(contentLength), BODY_BYTES_MAX) : BODY_BYTES_MAX;
+  private static long nowMs() {
+    return System.nanoTime() / 1_000_000;
   }
 
   private static PemKeyCertOptions keyCert(Pair pair) {

@@ -1,33 +1,32 @@
 package dev.tranche.webhook;
 
-/**
- * How many bytes of bodies may be in memory at once. One event loop uses it, so the field needs no
- * lock; the metric may read an old value.
- */
+import java.util.concurrent.atomic.AtomicLong;
+
+/** How many bytes of bodies may be in memory at once, as they have come in. */
 final class BodyBudget {
   private final long bytesMax;
-  private volatile long bytes;
+  private final AtomicLong bytes = new AtomicLong();
 
   BodyBudget(long bytesMax) {
     this.bytesMax = bytesMax;
   }
 
-  /** A single body is taken however large; its own bound is the server's. */
-  @SuppressWarnings("NonAtomicVolatileUpdate")
+  /**
+   * @return whether they fit; if not, nothing was taken
+   */
   boolean take(long bodyBytes) {
-    if (bytes > 0 && bytes + bodyBytes > bytesMax) {
-      return false;
+    if (bytes.addAndGet(bodyBytes) <= bytesMax) {
+      return true;
     }
-    bytes += bodyBytes;
-    return true;
+    bytes.addAndGet(-bodyBytes);
+    return false;
   }
 
-  @SuppressWarnings("NonAtomicVolatileUpdate")
   void giveBack(long bodyBytes) {
-    bytes -= bodyBytes;
+    bytes.addAndGet(-bodyBytes);
   }
 
   long bytes() {
-    return bytes;
+    return bytes.get();
   }
 }

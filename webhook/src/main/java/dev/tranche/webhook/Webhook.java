@@ -1,5 +1,7 @@
 package dev.tranche.webhook;
 
+import dev.tranche.webhook.guard.Guard;
+import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.nodes.ClusterWatch;
 import dev.tranche.webhook.tls.Kept;
 import dev.tranche.webhook.tls.Pair;
@@ -13,6 +15,8 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.net.SocketAddress;
 import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
@@ -31,6 +35,7 @@ final class Webhook {
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
   private final ClusterWatch cluster;
+  private final GuardEvents guardEvents;
   private final Readiness readiness;
   private final TlsKeeper keeper;
   private volatile @Nullable AdmissionVerticle admission;
@@ -40,13 +45,13 @@ final class Webhook {
     this.config = config;
     this.client = client;
     cluster = new ClusterWatch(client, config.rules().runtimeClass());
+    guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
     readiness = new Readiness(cluster::missing);
     keeper =
         new TlsKeeper(
             client,
             config.tls(),
-            config.authorityLife(),
-            config.certificateLife(),
+            config.making(),
             InstantSource.system(),
             this::kept,
             this::keepingFailed);
@@ -72,6 +77,7 @@ final class Webhook {
             server -> {
               metricsPort = server.actualPort();
               cluster.start();
+              guardEvents.start();
               keeper.start();
             })
         .mapEmpty();
@@ -93,14 +99,31 @@ final class Webhook {
     var verticle =
         new AdmissionVerticle(
             SocketAddress.inetSocketAddress(config.listen().port(), config.listen().host()),
-            new PodMutator(config.rules()),
-            () -> new MutationRules.Cluster(cluster.nodes(), cluster.runtimeClassExists()),
+            entries(),
+            AdmissionVerticle.HttpLimits.DEFAULT,
             metrics,
             pair);
     await(vertx.deployVerticle(verticle));
     admission = verticle;
     readiness.serving(pair);
     LOG.info("serving on {} with {}", config.listen(), pair);
+  }
+
+  /** One path per entry of the configuration: a namespace's label chooses the guard's mode. */
+  private Map<String, Entry> entries() {
+    var entries = new LinkedHashMap<String, Entry>();
+    entries.put(
+        FractionEntry.PATH,
+        new FractionEntry(
+            new PodMutator(config.rules()),
+            () -> new MutationRules.Cluster(cluster.nodes(), cluster.runtimeClassExists()),
+            metrics));
+    var guard = new Guard(config.guard());
+    entries.put(GuardEntry.PATH, new GuardEntry(guard, guard.mode(), guardEvents, metrics));
+    for (GuardMode mode : GuardMode.values()) {
+      entries.put(GuardEntry.PATH + "/" + mode, new GuardEntry(guard, mode, guardEvents, metrics));
+    }
+    return entries;
   }
 
   private void keepingFailed(String reason) {
@@ -119,6 +142,7 @@ final class Webhook {
       }
       keeper.close();
       cluster.close();
+      guardEvents.close();
       await(vertx.close());
       client.close();
     } catch (InterruptedException hurried) {

@@ -1,5 +1,7 @@
 package dev.tranche.webhook;
 
+import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.tls.TlsKeeper;
 import dev.tranche.webhook.tls.TlsNames;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -19,18 +21,18 @@ import java.util.stream.Stream;
  * @param listen of the webhook, TLS
  * @param metrics of /metrics and the probes, plain HTTP
  * @param rules what decides about pods
- * @param authorityLife of a new certificate authority
- * @param certificateLife of a new serving certificate
+ * @param making how certificates come to be
  * @param drainDelay from SIGTERM until no more connections are taken
+ * @param guard what decides about pods that reach for GPUs which they were not given
  */
 record WebhookConfig(
     TlsNames tls,
     Address listen,
     Address metrics,
     MutationRules rules,
-    Duration authorityLife,
-    Duration certificateLife,
-    Duration drainDelay) {
+    TlsKeeper.Making making,
+    Duration drainDelay,
+    GuardRules guard) {
   private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
   private static final Pattern RESOURCE =
       Pattern.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
@@ -87,6 +89,20 @@ record WebhookConfig(
     Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
     Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
     Duration drain = duration("--drain-delay", flags.drainDelay, 0, errors);
+    boolean certManager = flags.certificates.equals("cert-manager");
+    if (!certManager && !flags.certificates.equals("own")) {
+      errors.add(
+          "--certificates is \"%s\"; allowed are own and cert-manager"
+              .formatted(flags.certificates));
+    }
+    GuardRules guard =
+        GuardRules.read(
+            flags.guardMode,
+            flags.guardAssumeDefaultRuntime,
+            flags.guardExemptServiceAccounts,
+            resources,
+            flags.kubeletRoot,
+            errors);
     if (certificate.compareTo(authority) > 0) {
       errors.add(
           "--certificate-life %s is longer than --authority-life %s; a certificate cannot outlive what it is verified by"
@@ -102,9 +118,9 @@ record WebhookConfig(
             metrics,
             new MutationRules(
                 resources, replicas, flags.schedulerName, flags.runtimeClass, memory, dialects),
-            authority,
-            certificate,
-            drain));
+            new TlsKeeper.Making(certManager, authority, certificate),
+            drain,
+            guard));
   }
 
   private static void label(String flag, String value, String example, List<String> errors) {

@@ -101,4 +101,36 @@ final class WebhookFlags {
       description =
           "How long it goes on serving after SIGTERM, unready, until Services have left it out.")
   String drainDelay = "";
+
+  @Option(
+      names = "--certificates",
+      defaultValue = "${env:TRANCHE_CERTIFICATES:-own}",
+      description = "Who makes the certificates: own (this process) or cert-manager.")
+  String certificates = "";
+
+  @Option(
+      names = "--guard-mode",
+      defaultValue = "${env:TRANCHE_GUARD_MODE:-void}",
+      description =
+          "What the guard does about pods that reach for GPUs they were not given: audit, void or deny.")
+  String guardMode = "";
+
+  @Option(
+      names = "--guard-assume-default-runtime",
+      defaultValue = "${env:TRANCHE_GUARD_ASSUME_DEFAULT_RUNTIME:-true}",
+      description =
+          "true: the nvidia runtime may serve pods that name no RuntimeClass, so they are guarded too.")
+  String guardAssumeDefaultRuntime = "";
+
+  @Option(
+      names = "--guard-exempt-service-accounts",
+      defaultValue = "${env:TRANCHE_GUARD_EXEMPT_SERVICE_ACCOUNTS:-}",
+      description = "Whose pods the guard leaves alone: namespace:name, comma-separated.")
+  String guardExemptServiceAccounts = "";
+
+  @Option(
+      names = "--kubelet-root",
+      defaultValue = "${env:TRANCHE_KUBELET_ROOT:-/var/lib/kubelet}",
+      description = "The kubelets' folder; the guard tells of pods that mount its sockets.")
+  String kubeletRoot = "";
 }

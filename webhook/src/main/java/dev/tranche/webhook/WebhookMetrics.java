@@ -1,5 +1,7 @@
 package dev.tranche.webhook;
 
+import dev.tranche.webhook.guard.Finding;
+import dev.tranche.webhook.guard.Found;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -25,6 +27,8 @@ public final class WebhookMetrics {
     MALFORMED,
     /** Turned away unread: too much in flight. */
     SHED,
+    /** Its body did not end in time. */
+    TIMED_OUT,
     /** A defect of ours. */
     FAILED
   }
@@ -34,6 +38,11 @@ public final class WebhookMetrics {
   private final Timer duration;
   private final Counter tlsFailures;
   private final Counter warnings;
+  private final Map<Finding, Map<Found.Outcome, Counter>> guardFindings =
+      new EnumMap<>(Finding.class);
+  private final Counter guardExempt;
+  private final Counter guardEventsDropped;
+  private final Counter connectionsRefused;
 
   public WebhookMetrics(MeterRegistry registry) {
     this.registry = registry;
@@ -68,6 +77,64 @@ public final class WebhookMetrics {
         Counter.builder("tranche_webhook_warnings")
             .description("Warnings given with an admission, such as a share rounded up")
             .register(registry);
+    countGuard();
+    guardExempt =
+        counter(
+            "tranche_webhook_guard_exempt",
+            "Pods that the guard left alone for the sake of their ServiceAccount");
+    guardEventsDropped =
+        counter(
+            "tranche_webhook_guard_events_dropped",
+            "Events of the guard that were not written: too many, or refused");
+    connectionsRefused =
+        counter(
+            "tranche_webhook_connections_refused",
+            "Connections closed at once: too many are open, in all or from one address");
+  }
+
+  private Counter counter(String name, String help) {
+    return Counter.builder(name).description(help).register(registry);
+  }
+
+  private void countGuard() {
+    for (Finding finding : Finding.values()) {
+      var counters = new EnumMap<Found.Outcome, Counter>(Found.Outcome.class);
+      for (Found.Outcome outcome : Found.Outcome.values()) {
+        counters.put(
+            outcome,
+            Counter.builder("tranche_webhook_guard_findings")
+                .description("Ways found in pods to GPUs that they were not given")
+                .tag("finding", finding.toString())
+                .tag("outcome", outcome.toString())
+                .register(registry));
+      }
+      guardFindings.put(finding, counters);
+    }
+  }
+
+  void guardFound(Found found) {
+    var counters = Objects.requireNonNull(guardFindings.get(found.finding()));
+    Objects.requireNonNull(counters.get(found.outcome())).increment();
+  }
+
+  void guardExempt() {
+    guardExempt.increment();
+  }
+
+  /** From any thread. */
+  void guardEventDropped() {
+    guardEventsDropped.increment();
+  }
+
+  void connectionRefused() {
+    connectionsRefused.increment();
+  }
+
+  /** Watches how many connections are open. */
+  <T> void connections(T source, ToDoubleFunction<T> count) {
+    Gauge.builder("tranche_webhook_connections", source, count)
+        .description("Open connections of the webhook; bounded")
+        .register(registry);
   }
 
   void admitted(Outcome outcome, int warningCount, long tookNanos) {
@@ -94,7 +161,7 @@ public final class WebhookMetrics {
   /** Watches the bytes of reviews that are being read. */
   <T> void inFlight(T source, ToDoubleFunction<T> bytes) {
     Gauge.builder("tranche_webhook_in_flight", source, bytes)
-        .description("Bodies of reviews being read, as announced; bounded")
+        .description("Bodies of reviews being read; bounded")
         .baseUnit("bytes")
         .register(registry);
   }

@@ -3,6 +3,8 @@ package dev.tranche.webhook;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.webhook.WebhookConfig.Read;
+import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.GuardRules;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -18,9 +20,14 @@ class WebhookConfigTest {
     assertThat(config.metrics()).hasToString("0.0.0.0:9090");
     assertThat(config.rules())
         .isEqualTo(new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"));
-    assertThat(config.authorityLife()).isEqualTo(Duration.ofDays(3650));
-    assertThat(config.certificateLife()).isEqualTo(Duration.ofDays(90));
+    assertThat(config.making().authorityLife()).isEqualTo(Duration.ofDays(3650));
+    assertThat(config.making().servingLife()).isEqualTo(Duration.ofDays(90));
     assertThat(config.drainDelay()).isEqualTo(Duration.ofSeconds(5));
+    assertThat(config.making().foreign()).isFalse();
+    assertThat(config.guard())
+        .isEqualTo(
+            new GuardRules(
+                GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/var/lib/kubelet"));
   }
 
   @Test
@@ -40,7 +47,12 @@ class WebhookConfigTest {
             "--runtime-class=",
             "--authority-life=2h",
             "--certificate-life=90s",
-            "--drain-delay=0s");
+            "--drain-delay=0s",
+            "--certificates=cert-manager",
+            "--guard-mode=deny",
+            "--guard-assume-default-runtime=false",
+            "--guard-exempt-service-accounts=a:b, c:d",
+            "--kubelet-root=/k");
     assertThat(config.tls().name()).isEqualTo("t");
     assertThat(config.tls().namespace()).isEqualTo("n");
     assertThat(config.listen()).hasToString("127.0.0.1:1");
@@ -54,9 +66,18 @@ class WebhookConfigTest {
                 "",
                 new MutationRules.Memory(1L << 30, 16L << 30),
                 Set.of(Dialect.KAI, Dialect.HAMI)));
-    assertThat(config.authorityLife()).isEqualTo(Duration.ofHours(2));
-    assertThat(config.certificateLife()).isEqualTo(Duration.ofSeconds(90));
+    assertThat(config.making().authorityLife()).isEqualTo(Duration.ofHours(2));
+    assertThat(config.making().servingLife()).isEqualTo(Duration.ofSeconds(90));
     assertThat(config.drainDelay()).isZero();
+    assertThat(config.making().foreign()).isTrue();
+    assertThat(config.guard())
+        .isEqualTo(
+            new GuardRules(
+                GuardMode.DENY,
+                false,
+                Set.of("a:b", "c:d"),
+                List.of("nvidia.com/gpu.shared", "nvidia.com/gpu"),
+                "/k"));
   }
 
   @Test
@@ -69,9 +90,14 @@ class WebhookConfigTest {
             "--default-replicas-per-gpu=0",
             "--gpu-memory-reserve=some",
             "--compat=volcano",
-            "--certificate-life=forever");
+            "--certificate-life=forever",
+            "--certificates=mine",
+            "--guard-mode=off",
+            "--guard-assume-default-runtime=yes",
+            "--guard-exempt-service-accounts=dcgm",
+            "--kubelet-root=k");
     assertThat(read).isInstanceOf(Read.Invalid.class);
-    assertThat(((Read.Invalid) read).errors()).hasSize(7).allMatch(e -> e.startsWith("--"));
+    assertThat(((Read.Invalid) read).errors()).hasSize(12).allMatch(e -> e.startsWith("--"));
   }
 
   private static WebhookConfig valid(String... arguments) {

@@ -5,7 +5,10 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
+import dev.tranche.webhook.tls.TlsKeeper;
 import dev.tranche.webhook.tls.TlsNames;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
@@ -26,6 +29,7 @@ import io.vertx.core.net.SocketAddress;
 import java.time.Duration;
 import java.util.Base64;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -58,9 +62,10 @@ class WebhookIT {
             local,
             local,
             new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
-            Duration.ofDays(3650),
-            Duration.ofSeconds(30),
-            Duration.ZERO);
+            new TlsKeeper.Making(false, Duration.ofDays(3650), Duration.ofSeconds(30)),
+            Duration.ZERO,
+            new GuardRules(
+                GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/var/lib/kubelet"));
     var slim =
         new KubernetesClientBuilder()
             .withConfig(client.getConfiguration())
@@ -191,7 +196,7 @@ class WebhookIT {
             .withNewService()
             .withName("tranche-webhook")
             .withNamespace(NAMESPACE)
-            .withPath(AdmissionVerticle.FRACTION_PATH)
+            .withPath(FractionEntry.PATH)
             .endService()
             .endClientConfig()
             .withSideEffects("None")
@@ -248,7 +253,7 @@ class WebhookIT {
             .setMethod(HttpMethod.POST)
             .setServer(SocketAddress.inetSocketAddress(webhook.port(), "127.0.0.1"))
             .setHost("tranche-webhook." + NAMESPACE + ".svc")
-            .setURI(AdmissionVerticle.FRACTION_PATH)
+            .setURI(FractionEntry.PATH)
             .putHeader("content-type", type),
         body);
   }

@@ -24,7 +24,14 @@ public final class Bench implements Callable<Integer> {
   private static final Map<String, Measurement> ALL =
       new TreeMap<>(
           Map.of(
-              "plugin", PluginBench::run, "latency", LatencyBench::run, "scale", ScaleBench::run));
+              "plugin",
+              PluginBench::run,
+              "latency",
+              LatencyBench::run,
+              "scale",
+              ScaleBench::run,
+              "webhook",
+              WebhookBench::run));
 
   @Parameters(index = "0", hidden = true)
   private Path root = Path.of(".");

@@ -36,6 +36,7 @@ class RenderingTest {
     "mps.root, run/mps, a folder of the node",
     "webhook.compat.run, true, webhook.compat.run is unknown; allowed are kai and hami",
     "extender.memoryGuard, on, 'enforce, score and off'",
+    "guard.mode, off, 'audit (tell, change nothing), void'",
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {
@@ -103,6 +104,37 @@ class RenderingTest {
     assertThat(render(Map.of("webhook.compat.kai", true, "webhook.compat.hami", true)))
         .contains("--compat=kai,hami\n");
     assertThat(render(Map.of())).doesNotContain("--compat");
+  }
+
+  @Test
+  void guard_hasAnEntryPerMode_andFailsOpen() {
+    String on = render(Map.of("guard.mode", "deny"));
+    assertThat(on)
+        .contains("name: guard.tranche.dev", "name: guard-audit.tranche.dev")
+        .contains("path: /mutate/guard/deny", "resources: [pods/ephemeralcontainers]")
+        .contains("--guard-mode=deny")
+        .contains("values: [\"tranche\",\"kube-system\",\"gpu-operator\"");
+    assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(5);
+    assertThat(render(Map.of("guard.enabled", false))).doesNotContain("/mutate/guard");
+  }
+
+  @Test
+  void certManager_makesTheCertificates_onlyWhenAsked() {
+    assertThat(render(Map.of())).doesNotContain("cert-manager.io");
+    assertThat(render(Map.of("webhook.certManager.enabled", true)))
+        .contains("cert-manager.io/inject-ca-from: tranche/tranche-webhook-tls")
+        .contains("- --certificates=cert-manager")
+        .contains("- tranche-extender-stream.tranche.svc.cluster.local")
+        .contains("name: tranche-selfsigned");
+    assertThat(
+            render(
+                Map.of(
+                    "webhook.certManager.enabled",
+                    true,
+                    "webhook.certManager.issuerRef.name",
+                    "corporate")))
+        .contains("name: corporate")
+        .doesNotContain("selfSigned");
   }
 
   private static String render(Map<String, Object> values) {

@@ -38,6 +38,13 @@ public final class TokenReviewer implements TokenCheck {
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofMinutes(1)).build();
 
   /**
+   * Shorter still: a plugin whose ServiceAccount was just made asks again soon; one that is refused
+   * for good must not make the API server work at its own pace.
+   */
+  private final Cache<String, Identity> refused =
+      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofSeconds(10)).build();
+
+  /**
    * @param namespace of the ServiceAccount that is let in
    */
   public TokenReviewer(
@@ -51,7 +58,10 @@ public final class TokenReviewer implements TokenCheck {
   @Override
   public Future<Identity> identify(String token) {
     String digest = digest(token);
-    Identity known = accepted.getIfPresent(digest);
+    @Nullable Identity known = accepted.getIfPresent(digest);
+    if (known == null) {
+      known = refused.getIfPresent(digest);
+    }
     if (known != null) {
       return Future.succeededFuture(known);
     }
@@ -59,8 +69,9 @@ public final class TokenReviewer implements TokenCheck {
         .submit(() -> review(token))
         .onSuccess(
             identity -> {
-              if (identity instanceof Identity.OfNode) {
-                accepted.put(digest, identity);
+              switch (identity) {
+                case Identity.OfNode ofNode -> accepted.put(digest, ofNode);
+                case Identity.Refused no -> refused.put(digest, no);
               }
             })
         .recover(

@@ -10,6 +10,8 @@ import dev.tranche.extender.verb.Loop;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
+import io.vertx.core.http.Http2Settings;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
@@ -34,6 +36,14 @@ public final class StreamServer extends VerticleBase {
   static final long SILENCE_MS = 15_000;
 
   private static final long SWEEP_MS = 1_000;
+  private static final int PER_ADDRESS_MAX = 256;
+
+  /** A node has one stream, and for a moment another. */
+  private static final long STREAMS_PER_CONNECTION_MAX = 4;
+
+  /** A connection that brings no stream is silent; a stream is not, see above. */
+  private static final int IDLE_S_MAX = 60;
+
   private static final String BEARER = "Bearer ";
   private static final Logger log = LoggerFactory.getLogger(StreamServer.class);
 
@@ -46,6 +56,8 @@ public final class StreamServer extends VerticleBase {
   private final BiConsumer<String, NodeReport> others;
   private final Counter refused;
   private final Counter silent;
+  private final Counter crowded;
+  private final Callers callers = new Callers(PER_ADDRESS_MAX);
   private @Nullable HttpServer server;
 
   /**
@@ -70,6 +82,7 @@ public final class StreamServer extends VerticleBase {
     String help = "Node streams that the extender ended, by cause.";
     this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
+    this.crowded = metrics.counter("tranche.extender.streams.ended", help, "cause", "crowded");
   }
 
   @Override
@@ -83,7 +96,11 @@ public final class StreamServer extends VerticleBase {
                 new HttpServerOptions()
                     .setSsl(true)
                     .setUseAlpn(true)
+                    .setIdleTimeout(IDLE_S_MAX)
+                    .setInitialSettings(
+                        new Http2Settings().setMaxConcurrentStreams(STREAMS_PER_CONNECTION_MAX))
                     .setKeyCertOptions(certificate))
+            .connectionHandler(this::connected)
             .requestHandler(grpc);
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
     return server.listen(address);
@@ -102,6 +119,21 @@ public final class StreamServer extends VerticleBase {
                 .setUseAlpn(true)
                 .setApplicationLayerProtocols(List.of("h2"))
                 .setKeyCertOptions(renewed));
+  }
+
+  private void connected(HttpConnection connection) {
+    String address = connection.remoteAddress().hostAddress();
+    callers
+        .entered(address)
+        .ifPresentOrElse(
+            why -> {
+              crowded.increment();
+              if (callers.worthALine(address, core.nowMs())) {
+                log.warn("a connection from {} is refused: {}", address, why);
+              }
+              var _ = connection.close();
+            },
+            () -> connection.closeHandler(closed -> callers.left(address)));
   }
 
   private void connect(GrpcServerRequest<NodeReport, NodeDirective> request) {
@@ -127,7 +159,10 @@ public final class StreamServer extends VerticleBase {
 
   private void refuse(GrpcServerRequest<NodeReport, NodeDirective> request, String why) {
     refused.increment();
-    log.warn("a node's stream from {} is refused: {}", request.connection().remoteAddress(), why);
+    String address = request.connection().remoteAddress().hostAddress();
+    if (callers.worthALine(address, core.nowMs())) {
+      log.warn("a node's stream from {} is refused: {}", address, why);
+    }
     Streams.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
   }
 
@@ -150,7 +185,9 @@ public final class StreamServer extends VerticleBase {
     }
     if (!report.getNode().equals(stream.node)) {
       refused.increment();
-      log.warn("node {} reports as node \"{}\"; refused", stream.node, report.getNode());
+      if (callers.worthALine(stream.node, core.nowMs())) {
+        log.warn("node {} reports as node \"{}\"; refused", stream.node, report.getNode());
+      }
       String why = "reports are for the node of the token, " + stream.node;
       close(stream, GrpcStatus.PERMISSION_DENIED, why);
       return;

@@ -36,7 +36,7 @@ final class ExplainTest {
   @Test
   void rejectedPod_isExplainedGpuByGpu() {
     world.report("a", new Gpu("a0", 0.2, 10 * FakeWorld.GIB));
-    new Filter(world.core, new Asked()).filter(FakeWorld.pod("p", 3), List.of("a"));
+    new Filter(world.core, new Asked(), 0).filter(FakeWorld.pod("p", 3), List.of("a"), false);
     JsonObject explained = Explain.of(world.core, "ns/p").orElseThrow();
     assertThat(explained.getJsonArray("refused").getJsonObject(0).getString("reason"))
         .contains("too little real free memory");

@@ -21,7 +21,7 @@ public final class TlsKeeper implements AutoCloseable {
   private static final Duration INTERVAL_MAX = Duration.ofSeconds(30);
   private static final Duration INTERVAL_MIN = Duration.ofSeconds(1);
 
-  private final TlsRound round;
+  private final Round round;
   private final Duration interval;
   private final Consumer<Kept> kept;
   private final Consumer<String> failed;
@@ -31,20 +31,29 @@ public final class TlsKeeper implements AutoCloseable {
   private volatile boolean closed;
 
   /**
+   * How certificates come to be.
+   *
+   * @param foreign cert-manager makes them; then the lives are its affair
+   */
+  public record Making(boolean foreign, Duration authorityLife, Duration servingLife) {}
+
+  /**
    * @param kept gets the state after each round that succeeded, on the keeper's thread
    * @param failed gets a sentence after each that did not
    */
   public TlsKeeper(
       KubernetesClient client,
       TlsNames names,
-      Duration authorityLife,
-      Duration servingLife,
+      Making making,
       InstantSource clock,
       Consumer<Kept> kept,
       Consumer<String> failed) {
+    var store = new TlsStore(client, names);
     this.round =
-        new TlsRound(new TlsStore(client, names), names, authorityLife, servingLife, clock);
-    this.interval = interval(servingLife);
+        making.foreign()
+            ? new ForeignRound(store, names, clock)
+            : new TlsRound(store, names, making.authorityLife(), making.servingLife(), clock);
+    this.interval = interval(making.servingLife());
     this.kept = kept;
     this.failed = failed;
     configuration =

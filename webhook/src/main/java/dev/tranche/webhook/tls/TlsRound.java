@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * One round of keeping: reads what the cluster holds, makes what is missing or due, and tells what
  * there is now. Any number of replicas may do this at once; the loser of a race reads again.
  */
-final class TlsRound {
+final class TlsRound implements Round {
   private static final int ATTEMPTS_MAX = 5;
   private static final Logger LOG = LoggerFactory.getLogger(TlsRound.class);
 
@@ -38,10 +38,8 @@ final class TlsRound {
     this.clock = clock;
   }
 
-  /**
-   * @throws KubernetesClientException if the API server refuses or cannot be reached
-   */
-  Kept keep() {
+  @Override
+  public Kept keep() {
     for (int attempt = 1; ; attempt++) {
       try {
         return attempt();
@@ -55,16 +53,19 @@ final class TlsRound {
 
   private Kept attempt() {
     Instant now = clock.instant();
-    Pair authority = authority(now);
-    // One authority today; two stand here while one takes over from the other.
-    String bundle = authority.certificatePem();
-    Pair webhook = serving(names.webhookSecret(), names.webhookDnsNames(), authority, bundle, now);
-    Pair extender =
-        serving(names.extenderSecret(), names.extenderDnsNames(), authority, bundle, now);
+    Authorities authorities = authorities(now);
+    Pair signing = authorities.signing();
+    String bundle = authorities.bundle();
+    // Whom to trust is published before anybody serves with what the newest has signed.
     store.writeBundle(bundle);
     boolean configured = store.patchConfiguration(bundle);
+    Pair webhook = serving(names.webhookSecret(), names.webhookDnsNames(), signing, bundle, now);
+    Pair extender = serving(names.extenderSecret(), names.extenderDnsNames(), signing, bundle, now);
+    if (authorities.unpublished()) {
+      store.writeAuthorities(store.authority(), authorities.published(now));
+    }
     return new Kept(
-        authority.certificate(),
+        authorities.trusted(),
         webhook,
         extender.expiry(),
         configured
@@ -74,23 +75,30 @@ final class TlsRound {
                     .formatted(names.configuration())));
   }
 
-  private Pair authority(Instant now) {
+  private Authorities authorities(Instant now) {
     Held held = store.authority();
-    if (held.exists()) {
-      Optional<Pair> pair = held.pair(TlsStore.BUNDLE_KEY, "ca.key");
-      if (pair.isEmpty()) {
-        throw new IllegalStateException(
-            "Secret %s/%s holds no authority that can be read (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); delete it, and a new one is made"
-                .formatted(names.namespace(), names.authoritySecret()));
-      }
-      if (now.isBefore(pair.get().expiry())) {
-        return pair.get();
-      }
+    Optional<Authorities> before = store.authorities(held);
+    if (held.exists() && before.isEmpty()) {
+      throw new IllegalStateException(
+          "Secret %s/%s holds no authority that can be read (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); delete it, and a new one is made"
+              .formatted(names.namespace(), names.authoritySecret()));
     }
-    Pair made = Authority.create(names.name() + "-ca", now, authorityLife);
-    store.writeAuthority(held, made);
-    LOG.info("made the authority: {}", made);
-    return made;
+    Authorities current =
+        before
+            .map(b -> b.at(now, Authorities.overlap(authorityLife), () -> made(now)))
+            .orElseGet(() -> Authorities.first(made(now)));
+    if (!before.equals(Optional.of(current))) {
+      store.writeAuthorities(held, current);
+      LOG.info(
+          "authorities: {} signs; trusted are {}",
+          current.signing(),
+          current.trusted().stream().map(c -> c.getSubjectX500Principal().getName()).toList());
+    }
+    return current;
+  }
+
+  private Pair made(Instant now) {
+    return Authority.create(names.name() + "-ca", now, authorityLife);
   }
 
   private Pair serving(
@@ -106,10 +114,16 @@ final class TlsRound {
     Pair serving =
         reason.isEmpty() && pair.isPresent()
             ? pair.get()
-            : Authority.issue(authority, dnsNames, now, servingLife);
+            : Authority.issue(authority, dnsNames, now, servingLife(authority, now));
     store.writeServing(secret, held, serving, bundle);
     LOG.info(
         "wrote Secret {}: {}{}", secret, serving, reason.isEmpty() ? "" : "; before, " + reason);
     return serving;
+  }
+
+  /** Nothing is served for longer than it can be verified. */
+  private Duration servingLife(Pair authority, Instant now) {
+    Duration left = Duration.between(now, authority.expiry());
+    return left.compareTo(servingLife) < 0 ? left : servingLife;
   }
 }

@@ -15,6 +15,9 @@ import io.fabric8.kubernetes.client.dsl.Resource;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import java.security.GeneralSecurityException;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.time.format.DateTimeParseException;
 import java.util.Base64;
 import java.util.HashMap;
 import java.util.List;
@@ -29,6 +32,7 @@ import org.jspecify.annotations.Nullable;
 final class TlsStore {
   static final String BUNDLE_KEY = "ca.crt";
 
+  private static final String PUBLISHED = "next.published";
   private static final String TYPE_OPAQUE = "Opaque";
   private static final String TYPE_TLS = "kubernetes.io/tls";
   private static final Map<String, String> LABELS =
@@ -54,6 +58,22 @@ final class TlsStore {
       return encoded == null ? "" : new String(Base64.getDecoder().decode(encoded), UTF_8);
     }
 
+    Optional<Instant> instant(String key) {
+      try {
+        return Optional.of(Instant.parse(text(key)));
+      } catch (DateTimeParseException unknown) {
+        return Optional.empty();
+      }
+    }
+
+    List<X509Certificate> certificates(String key) {
+      try {
+        return Pem.certificates(text(key));
+      } catch (GeneralSecurityException unreadable) {
+        return List.of();
+      }
+    }
+
     /** The pair in it, or nothing where it holds none that can be read. */
     Optional<Pair> pair(String certificateKey, String privateKey) {
       try {
@@ -75,12 +95,32 @@ final class TlsStore {
     return new Held(client.secrets().inNamespace(names.namespace()).withName(name).get());
   }
 
-  void writeAuthority(Held before, Pair authority) {
-    write(
-        names.authoritySecret(),
-        TYPE_OPAQUE,
-        before,
-        Map.of(BUNDLE_KEY, authority.certificatePem(), "ca.key", authority.keyPem()));
+  /** Nothing where the Secret holds none that can be read. */
+  Optional<Authorities> authorities(Held held) {
+    return held.pair(BUNDLE_KEY, "ca.key")
+        .map(
+            signing ->
+                new Authorities(
+                    signing,
+                    held.pair("next.crt", "next.key")
+                        .map(next -> new Authorities.Successor(next, held.instant(PUBLISHED))),
+                    held.certificates("former.crt").stream().findFirst()));
+  }
+
+  void writeAuthorities(Held before, Authorities authorities) {
+    var texts = new HashMap<String, String>();
+    texts.put(BUNDLE_KEY, authorities.signing().certificatePem());
+    texts.put("ca.key", authorities.signing().keyPem());
+    authorities
+        .successor()
+        .ifPresent(
+            next -> {
+              texts.put("next.crt", next.pair().certificatePem());
+              texts.put("next.key", next.pair().keyPem());
+              next.published().ifPresent(since -> texts.put(PUBLISHED, since.toString()));
+            });
+    authorities.former().ifPresent(former -> texts.put("former.crt", Pem.certificate(former)));
+    write(names.authoritySecret(), TYPE_OPAQUE, before, texts);
   }
 
   void writeServing(String name, Held before, Pair serving, String bundle) {
@@ -111,6 +151,19 @@ final class TlsStore {
       secrets.resource(fresh).create();
     } else {
       secrets.resource(new SecretBuilder(before.secret()).withData(data).build()).update();
+    }
+  }
+
+  /** What the ConfigMap holds; empty if nothing that can be read. */
+  List<X509Certificate> bundle() {
+    ConfigMap map =
+        client.configMaps().inNamespace(names.namespace()).withName(names.bundleConfigMap()).get();
+    try {
+      return map == null || map.getData() == null
+          ? List.of()
+          : Pem.certificates(map.getData().getOrDefault(BUNDLE_KEY, ""));
+    } catch (GeneralSecurityException unreadable) {
+      return List.of();
     }
   }
 
@@ -156,6 +209,20 @@ final class TlsStore {
       resource.patch(PatchContext.of(PatchType.JSON), patch.toString());
     }
     return true;
+  }
+
+  /** Whether every entry of the configuration has a caBundle. */
+  boolean hasBundles() {
+    MutatingWebhookConfiguration configuration =
+        client
+            .admissionRegistration()
+            .v1()
+            .mutatingWebhookConfigurations()
+            .withName(names.configuration())
+            .get();
+    return configuration != null
+        && configuration.getWebhooks().stream()
+            .allMatch(w -> w.getClientConfig().getCaBundle() != null);
   }
 
   private static ArrayNode caBundles(List<MutatingWebhook> webhooks, String encoded) {

@@ -7,6 +7,7 @@ import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -65,6 +66,62 @@ class TlsRoundIT {
     Kept later = round(NOW.plus(AUTHORITY_LIFE)).keep();
     assertThat(later.authority()).isNotEqualTo(first.authority());
     assertThat(Renewal.signedBy(later.webhook().certificate(), later.authority())).isTrue();
+  }
+
+  @Test
+  void authority_isSucceeded_withAnOverlap() {
+    Kept first = round(NOW).keep();
+    Instant due = NOW.plus(AUTHORITY_LIFE.multipliedBy(2).dividedBy(3));
+    Kept announced = round(due).keep();
+    assertThat(announced.trusted()).hasSize(2).startsWith(first.authority());
+    X509Certificate successor = announced.trusted().getLast();
+    assertThat(new TlsStore(client, names).bundle()).isEqualTo(announced.trusted());
+    assertThat(Renewal.signedBy(announced.webhook().certificate(), first.authority())).isTrue();
+
+    Kept waiting = round(due.plus(Duration.ofMinutes(59))).keep();
+    assertThat(waiting.trusted()).isEqualTo(announced.trusted());
+    assertThat(waiting.webhook()).isEqualTo(announced.webhook());
+
+    Kept taken = round(due.plus(Duration.ofMinutes(60))).keep();
+    assertThat(taken.trusted()).containsExactly(successor, first.authority());
+    assertThat(Renewal.signedBy(taken.webhook().certificate(), successor)).isTrue();
+
+    Kept alone = round(NOW.plus(AUTHORITY_LIFE)).keep();
+    assertThat(alone.trusted()).containsExactly(successor);
+  }
+
+  @Test
+  void servingCertificate_neverOutlivesItsAuthority() {
+    round(NOW).keep();
+    // Nobody watched for years; a day is left.
+    Kept late = round(NOW.plus(AUTHORITY_LIFE).minus(Duration.ofDays(1))).keep();
+    assertThat(late.webhook().expiry()).isBeforeOrEqualTo(late.authorityExpiry());
+  }
+
+  @Test
+  void foreignCertificates_areServed_andTheirAuthoritiesPublishedUntilTheyEnd() {
+    var store = new TlsStore(client, names);
+    Pair first = Authority.create("theirs", NOW, Duration.ofDays(1));
+    foreign(store, first);
+    Kept kept = new ForeignRound(store, names, () -> NOW).keep();
+    assertThat(kept.missing()).hasValueSatisfying(m -> assertThat(m).contains("cert-manager"));
+    assertThat(Renewal.signedBy(kept.webhook().certificate(), first.certificate())).isTrue();
+    Pair second = Authority.create("theirs", NOW, Duration.ofDays(9));
+    foreign(store, second);
+    new ForeignRound(store, names, () -> NOW).keep();
+    assertThat(store.bundle()).containsExactly(second.certificate(), first.certificate());
+    new ForeignRound(store, names, () -> NOW.plus(Duration.ofDays(1))).keep();
+    assertThat(store.bundle()).containsExactly(second.certificate());
+  }
+
+  private void foreign(TlsStore store, Pair authority) {
+    for (String secret : List.of(names.webhookSecret(), names.extenderSecret())) {
+      store.writeServing(
+          secret,
+          store.held(secret),
+          Authority.issue(authority, List.of("x"), NOW, LIFE),
+          authority.certificatePem());
+    }
   }
 
   @Test

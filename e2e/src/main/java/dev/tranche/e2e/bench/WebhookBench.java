@@ -1,0 +1,292 @@
+package dev.tranche.e2e.bench;
+
+import dev.tranche.e2e.install.Artifacts;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.net.ServerSocket;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
+import java.util.stream.Stream;
+import java.util.stream.StreamSupport;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.TrustManagerFactory;
+
+/**
+ * The webhook's process alone, with the image's flags, on one core where there are more; an API
+ * server that does nothing; and AdmissionReviews of 5 to 60 KB over TLS, on connections that stay.
+ */
+final class WebhookBench {
+  private static final String FRACTION = "/mutate/fraction";
+  private static final String GUARD = "/mutate/guard";
+  private static final int RATE = 1_000;
+  private static final int WARM_REQUESTS = 40_000;
+  private static final int WARM_ROUNDS_MAX = 10;
+  private static final long TRAINING_MS = 6_000;
+
+  /** Memory that compilers leave is given back by then. */
+  private static final long IDLE_MS = 15_000;
+
+  private final SSLContext tls;
+  private final int port;
+  private final int seconds;
+
+  private WebhookBench(SSLContext tls, int port, int seconds) {
+    this.tls = tls;
+    this.port = port;
+    this.seconds = seconds;
+  }
+
+  static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
+    int port = freePort();
+    int ready = freePort();
+    Path log = Files.createTempFile("tranche-webhook", ".log");
+    try (var api = new FakeApi()) {
+      String aot = "-XX:AOTCache=" + train(artifacts.root(), log);
+      Process process = start(artifacts.root(), api.url(), aot, port, ready, log);
+      try {
+        var bench =
+            new WebhookBench(trusting(awaitAuthority(api, process, log)), port, quick ? 3 : 10);
+        return bench.measure(process.pid());
+      } finally {
+        process.destroy();
+        process.waitFor(20, TimeUnit.SECONDS);
+      }
+    }
+  }
+
+  private List<Figure> measure(long pid) throws Exception {
+    List<byte[]> fractions = requests(FRACTION, ReviewBodies.fractions());
+    List<byte[]> others = requests(GUARD, ReviewBodies.others());
+    // What the JVM compiles, it has compiled by then, however slow the machine is.
+    for (int warm = 0, round = 0; warm < WARM_REQUESTS && round < WARM_ROUNDS_MAX; round++) {
+      warm += closed(8, fractions).length;
+      closed(1, others);
+    }
+    var figures = new ArrayList<Figure>();
+    for (int connections : List.of(1, 8)) {
+      double cpuBefore = cpuSeconds(pid);
+      double[] ms = closed(connections, fractions);
+      double cpuUs = (cpuSeconds(pid) - cpuBefore) * 1e6 / ms.length;
+      figures.add(new Figure("webhook.cpu_us_per_request." + connections, cpuUs, "us"));
+      figures.add(new Figure("webhook.p50_ms." + connections, at(ms, 0.5), "ms"));
+      figures.add(new Figure("webhook.p99_ms." + connections, at(ms, 0.99), "ms"));
+      figures.add(
+          new Figure(
+              "webhook.requests_per_second." + connections, ms.length / (double) seconds, "1/s"));
+    }
+    double[] paced = paced(8, fractions);
+    figures.add(new Figure("webhook.p50_ms.at_1000", at(paced, 0.5), "ms"));
+    figures.add(new Figure("webhook.p99_ms.at_1000", at(paced, 0.99), "ms"));
+    double cpuBefore = cpuSeconds(pid);
+    double[] guarded = closed(1, others);
+    double cpuUs = (cpuSeconds(pid) - cpuBefore) * 1e6 / guarded.length;
+    figures.add(new Figure("webhook.guard.cpu_us_per_request.1", cpuUs, "us"));
+    figures.add(new Figure("webhook.guard.p50_ms.1", at(guarded, 0.5), "ms"));
+    figures.add(
+        new Figure(
+            "webhook.guard.requests_per_second.1", guarded.length / (double) seconds, "1/s"));
+    Thread.sleep(IDLE_MS);
+    figures.add(new Figure("webhook.pss_mb", pssMb(pid), "MB"));
+    return figures;
+  }
+
+  /** Each connection asks again as soon as it is answered. */
+  private double[] closed(int connections, List<byte[]> requests) throws Exception {
+    return together(
+        connections,
+        number -> {
+          var ms = new Times();
+          try (var post = new TlsPost(tls, port)) {
+            long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+            for (int i = number; System.nanoTime() < end; i++) {
+              long start = System.nanoTime();
+              post.post(requests.get(i % requests.size()));
+              ms.add(System.nanoTime() - start);
+            }
+          }
+          return ms.ms();
+        });
+  }
+
+  /** All together ask at a fixed rate; a late answer makes the next one late too, and counts. */
+  private double[] paced(int connections, List<byte[]> requests) throws Exception {
+    long everyNanos = TimeUnit.SECONDS.toNanos(1) * connections / RATE;
+    return together(
+        connections,
+        number -> {
+          var ms = new Times();
+          try (var post = new TlsPost(tls, port)) {
+            long due = System.nanoTime() + everyNanos * number / connections;
+            for (int i = 0; i < seconds * RATE / connections; i++, due += everyNanos) {
+              for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
+                LockSupport.parkNanos(left);
+              }
+              post.post(requests.get((i + number) % requests.size()));
+              ms.add(System.nanoTime() - due);
+            }
+          }
+          return ms.ms();
+        });
+  }
+
+  /** What one connection of several does. */
+  private interface Connection {
+    double[] run(int number) throws Exception;
+  }
+
+  private static double[] together(int connections, Connection one) throws Exception {
+    try (var threads = Executors.newFixedThreadPool(connections)) {
+      var tasks = new ArrayList<Callable<double[]>>();
+      for (int number = 0; number < connections; number++) {
+        int mine = number;
+        tasks.add(() -> one.run(mine));
+      }
+      var all = Stream.<double[]>builder();
+      for (Future<double[]> done : threads.invokeAll(tasks)) {
+        all.add(done.get());
+      }
+      return all.build().flatMapToDouble(Arrays::stream).sorted().toArray();
+    }
+  }
+
+  /** Durations as they come. */
+  private static final class Times {
+    private double[] ms = new double[4_096];
+    private int count;
+
+    void add(long nanos) {
+      if (count == ms.length) {
+        ms = Arrays.copyOf(ms, 2 * count);
+      }
+      ms[count++] = nanos / 1e6;
+    }
+
+    double[] ms() {
+      return Arrays.copyOf(ms, count);
+    }
+  }
+
+  private static double at(double[] sorted, double share) {
+    return sorted[(int) Math.min(sorted.length - 1L, (long) (share * sorted.length))];
+  }
+
+  private static List<byte[]> requests(String path, List<byte[]> bodies) {
+    return bodies.stream().map(body -> TlsPost.request(path, body)).toList();
+  }
+
+  /** As the image's build trains it: what the JVM has learnt of loading classes is kept. */
+  private static Path train(Path root, Path log) throws Exception {
+    Path cache = Files.createTempDirectory("tranche-bench").resolve("webhook.aot");
+    Process training =
+        start(
+            root, "http://127.0.0.1:1", "-XX:AOTCacheOutput=" + cache, freePort(), freePort(), log);
+    Thread.sleep(TRAINING_MS);
+    training.destroy();
+    training.waitFor(120, TimeUnit.SECONDS);
+    return cache;
+  }
+
+  private static Process start(
+      Path root, String api, String aot, int port, int metricsPort, Path log) throws IOException {
+    var command = new ArrayList<String>();
+    if (Runtime.getRuntime().availableProcessors() > 1
+        && Files.exists(Path.of("/usr/bin/taskset"))) {
+      command.addAll(List.of("taskset", "-c", "0"));
+    }
+    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
+    command.add(aot);
+    for (String line : Files.readAllLines(root.resolve("deploy/image/webhook.args"))) {
+      if (line.startsWith("-")) {
+        command.add(line.replace("/opt/tranche/etc/", root.resolve("deploy/image") + "/"));
+      }
+    }
+    Path jars = root.resolve("webhook/target");
+    command.addAll(
+        List.of(
+            "-cp",
+            String.join(":", jars(jars)),
+            "dev.tranche.webhook.WebhookMain",
+            "--namespace=tranche",
+            "--listen-address=127.0.0.1:" + port,
+            "--metrics-address=127.0.0.1:" + metricsPort,
+            "--drain-delay=0s"));
+    var builder =
+        new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
+    builder.environment().put("KUBERNETES_MASTER", api);
+    return builder.start();
+  }
+
+  /** A cache of classes takes none from folders. */
+  private static List<String> jars(Path target) throws IOException {
+    try (var own = Files.newDirectoryStream(target, "tranche-webhook-*.jar");
+        var others = Files.newDirectoryStream(target.resolve("lib"), "*.jar")) {
+      return Stream.of(own, others)
+          .flatMap(folder -> StreamSupport.stream(folder.spliterator(), false))
+          .map(Path::toString)
+          .sorted()
+          .toList();
+    }
+  }
+
+  private static byte[] awaitAuthority(FakeApi api, Process process, Path log) throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+    while (System.nanoTime() < end && process.isAlive()) {
+      byte[] authority = api.secret("tranche", "tranche-extender-tls", "ca.crt");
+      if (authority.length > 0) {
+        // The Secrets come first, then the socket.
+        Thread.sleep(3_000);
+        return authority;
+      }
+      Thread.sleep(50);
+    }
+    throw new IllegalStateException(Files.readString(log));
+  }
+
+  private static SSLContext trusting(byte[] authority) throws Exception {
+    KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+    store.load(null);
+    store.setCertificateEntry(
+        "ca",
+        CertificateFactory.getInstance("X.509")
+            .generateCertificate(new ByteArrayInputStream(authority)));
+    TrustManagerFactory trust = TrustManagerFactory.getInstance("PKIX");
+    trust.init(store);
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, trust.getTrustManagers(), null);
+    return context;
+  }
+
+  private static int freePort() throws IOException {
+    try (var socket = new ServerSocket(0)) {
+      return socket.getLocalPort();
+    }
+  }
+
+  /** Of the webhook alone, so it is the same on a machine that does other things as well. */
+  private static double cpuSeconds(long pid) {
+    return ProcessHandle.of(pid)
+            .flatMap(process -> process.info().totalCpuDuration())
+            .orElseThrow()
+            .toNanos()
+        / 1e9;
+  }
+
+  private static double pssMb(long pid) throws IOException {
+    String pss =
+        Files.readAllLines(Path.of("/proc", String.valueOf(pid), "smaps_rollup")).stream()
+            .filter(line -> line.startsWith("Pss:"))
+            .findFirst()
+            .orElseThrow();
+    return Long.parseLong(pss.replaceAll("\\D", "")) / 1024.0;
+  }
+}

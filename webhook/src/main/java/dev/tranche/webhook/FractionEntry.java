@@ -1,0 +1,55 @@
+package dev.tranche.webhook;
+
+import dev.tranche.webhook.AdmissionReview.Read;
+import dev.tranche.webhook.WebhookMetrics.Outcome;
+import io.vertx.core.buffer.Buffer;
+import java.util.List;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Turns fractions into replicas. */
+final class FractionEntry implements Entry {
+  static final String PATH = "/mutate/fraction";
+  private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
+  private static final Logger LOG = LoggerFactory.getLogger(FractionEntry.class);
+
+  private final PodMutator mutator;
+  private final Supplier<MutationRules.Cluster> cluster;
+  private final WebhookMetrics metrics;
+
+  FractionEntry(
+      PodMutator mutator, Supplier<MutationRules.Cluster> cluster, WebhookMetrics metrics) {
+    this.mutator = mutator;
+    this.cluster = cluster;
+    this.metrics = metrics;
+  }
+
+  @Override
+  public Answer review(byte[] body) {
+    long startNanos = System.nanoTime();
+    return switch (AdmissionReview.read(body)) {
+      case Read.Malformed(String reason) -> new Answer.Bad(reason);
+      case Read.PodCreation(String uid, String who, var pod) ->
+          answer(uid, who, mutator.mutate(pod, cluster.get()), startNanos);
+      case Read.Guarded guarded -> answer(guarded.uid(), "", UNCHANGED, startNanos);
+      case Read.NotOurs(String uid) -> answer(uid, "", UNCHANGED, startNanos);
+    };
+  }
+
+  private Answer answer(String uid, String who, Mutation mutation, long startNanos) {
+    var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, mutation)));
+    long tookNanos = System.nanoTime() - startNanos;
+    switch (mutation) {
+      case Mutation.Unchanged(var warnings) ->
+          metrics.admitted(Outcome.UNCHANGED, warnings.size(), tookNanos);
+      case Mutation.Patched(var patch, var warnings) ->
+          metrics.admitted(Outcome.PATCHED, warnings.size(), tookNanos);
+      case Mutation.Denied(String message) -> {
+        metrics.admitted(Outcome.DENIED, 0, tookNanos);
+        LOG.info("pod {} denied: {}", who, message);
+      }
+    }
+    return answer;
+  }
+}

@@ -1,0 +1,165 @@
+package dev.tranche.webhook;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.webhook.guard.Candidate;
+import dev.tranche.webhook.guard.Found;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.EventBuilder;
+import io.fabric8.kubernetes.api.model.ObjectReference;
+import io.fabric8.kubernetes.api.model.ObjectReferenceBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.time.temporal.ChronoUnit;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.ArrayBlockingQueue;
+import java.util.concurrent.BlockingQueue;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells of what the guard found: a line in the log and an Event on the pod's controller, since a
+ * pod at its creation is no object yet, or by name on a pod of its own. Each once in ten minutes;
+ * ten Events a second at most; those that find the queue full are dropped and counted.
+ */
+final class GuardEvents implements AutoCloseable {
+  private static final Logger LOG = LoggerFactory.getLogger(GuardEvents.class);
+  private static final int QUEUED_MAX = 256;
+  private static final int REMEMBERED_MAX = 2_048;
+  private static final long BETWEEN_MS = 100;
+  private static final Duration QUIET = Duration.ofMinutes(10);
+
+  private final KubernetesClient client;
+  private final InstantSource clock;
+  private final WebhookMetrics metrics;
+  private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
+  private final Thread thread;
+
+  /** When each was told last, oldest first; of the event loop alone. */
+  private final Map<Key, Instant> told =
+      new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Key, Instant> eldest) {
+          return size() > REMEMBERED_MAX;
+        }
+      };
+
+  private record Key(String namespace, String kind, String name, String finding) {}
+
+  GuardEvents(KubernetesClient client, InstantSource clock, WebhookMetrics metrics) {
+    this.client = client;
+    this.clock = clock;
+    this.metrics = metrics;
+    thread = Thread.ofPlatform().name("guard-events").daemon().unstarted(this::run);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  /**
+   * On the event loop; never waits.
+   *
+   * @param who for the log
+   */
+  void tell(String who, Candidate pod, Found found) {
+    ObjectReference regarding = regarding(pod);
+    Instant now = clock.instant();
+    var key =
+        new Key(
+            pod.namespace(),
+            regarding.getKind(),
+            regarding.getName(),
+            found.finding() + "=" + found.outcome());
+    Instant last = told.get(key);
+    if (last != null && now.isBefore(last.plus(QUIET))) {
+      return;
+    }
+    told.remove(key);
+    told.put(key, now);
+    LOG.info("guard: pod {} {}: {}", who, found.outcome(), found.what());
+    if (!queue.offer(event(pod.namespace(), regarding, found, now))) {
+      metrics.guardEventDropped();
+    }
+  }
+
+  /** The controller; else the pod itself, by the name that it will have or begin with. */
+  private static ObjectReference regarding(Candidate pod) {
+    JsonNode metadata = pod.pod().path("metadata");
+    for (JsonNode owner : metadata.path("ownerReferences")) {
+      if (owner.path("controller").asBoolean(false)) {
+        return reference(
+            pod,
+            owner.path("apiVersion").asText(""),
+            owner.path("kind").asText(""),
+            owner.path("name").asText(""),
+            owner.path("uid").asText(""));
+      }
+    }
+    String name = metadata.path("name").asText(metadata.path("generateName").asText(""));
+    return reference(pod, "v1", "Pod", name, metadata.path("uid").asText(""));
+  }
+
+  private static ObjectReference reference(
+      Candidate pod, String apiVersion, String kind, String name, String uid) {
+    return new ObjectReferenceBuilder()
+        .withApiVersion(apiVersion)
+        .withKind(kind)
+        .withNamespace(pod.namespace())
+        .withName(name)
+        .withUid(uid.isEmpty() ? null : uid)
+        .build();
+  }
+
+  private static Event event(
+      String namespace, ObjectReference regarding, Found found, Instant now) {
+    String time = now.truncatedTo(ChronoUnit.SECONDS).toString();
+    return new EventBuilder()
+        .withNewMetadata()
+        .withGenerateName("tranche-guard-")
+        .withNamespace(namespace)
+        .endMetadata()
+        .withInvolvedObject(regarding)
+        .withType("Warning")
+        .withReason("GpuGuard")
+        .withAction(found.outcome().toString())
+        .withMessage(found.what() + " (" + found.finding() + ", " + found.outcome() + ")")
+        .withFirstTimestamp(time)
+        .withLastTimestamp(time)
+        .withCount(1)
+        .withNewSource()
+        .withComponent("tranche-webhook")
+        .endSource()
+        .withReportingComponent("tranche-webhook")
+        .withReportingInstance("tranche-webhook")
+        .build();
+  }
+
+  private void run() {
+    try {
+      while (!Thread.currentThread().isInterrupted()) {
+        write(queue.take());
+        Thread.sleep(BETWEEN_MS);
+      }
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void write(Event event) {
+    try {
+      client.v1().events().inNamespace(event.getMetadata().getNamespace()).resource(event).create();
+    } catch (KubernetesClientException refused) {
+      metrics.guardEventDropped();
+      LOG.debug("an Event was not written: {}", refused.toString());
+    }
+  }
+
+  @Override
+  public void close() {
+    thread.interrupt();
+  }
+}

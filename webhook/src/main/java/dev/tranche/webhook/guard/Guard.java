@@ -1,0 +1,117 @@
+package dev.tranche.webhook.guard;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.tranche.webhook.guard.Candidate.Container;
+import java.util.List;
+
+/**
+ * Judges what a pod reaches for. The nvidia runtime gives a container whatever GPUs its variable
+ * NVIDIA_VISIBLE_DEVICES names, and images of CUDA name all of them; so a container that asked for
+ * none gets the value void, and one that asked may not name others. Seeing its own result again, it
+ * changes nothing.
+ */
+public final class Guard {
+  private final GuardRules rules;
+  private final HostPaths hostPaths;
+
+  public Guard(GuardRules rules) {
+    this.rules = rules;
+    this.hostPaths = new HostPaths(rules.kubeletRoot());
+  }
+
+  public GuardMode mode() {
+    return rules.mode();
+  }
+
+  /**
+   * @param mode the namespace's, or {@link #mode()}
+   */
+  public Verdict judge(Candidate pod, GuardMode mode) {
+    if (rules.exemptServiceAccounts().contains(pod.serviceAccount())) {
+      return new Verdict.Exempt();
+    }
+    if (pod.spec().path("os").path("name").asText("").equals("windows")) {
+      return new Verdict.Admitted(JsonNodeFactory.instance.arrayNode(), List.of());
+    }
+    var sweep = new Sweep(mode);
+    if (pod.creation()) {
+      annotations(pod, sweep);
+      hostPaths.sweep(pod.spec(), sweep);
+    }
+    boolean served = served(pod.spec());
+    for (Container container : pod.containers()) {
+      if (served) {
+        Variables.sweep(container, asksForGpus(container.spec()), sweep);
+        DeviceListMounts.sweep(container, sweep);
+      }
+      if (container.spec().path("securityContext").path("privileged").asBoolean(false)) {
+        sweep.tell(
+            Finding.PRIVILEGED,
+            "container \"%s\" is privileged, so every GPU of its node is open to it"
+                .formatted(container.name()));
+      }
+    }
+    return sweep.verdict();
+  }
+
+  /** Which handler a RuntimeClass names is not known here, so any may be nvidia's. */
+  private boolean served(JsonNode spec) {
+    return rules.assumeDefaultRuntime() || !spec.path("runtimeClassName").asText("").isEmpty();
+  }
+
+  private static void annotations(Candidate pod, Sweep sweep) {
+    pod.pod()
+        .path("metadata")
+        .path("annotations")
+        .forEachEntry(
+            (key, value) -> {
+              if (key.startsWith("cdi.k8s.io/")) {
+                boolean voided =
+                    sweep.take(
+                        Finding.CDI_ANNOTATION,
+                        "annotation %s asks for \"%s\""
+                            .formatted(Sweep.cut(key), Sweep.cut(value.asText(""))));
+                if (voided) {
+                  sweep.remove("metadata", "annotations", key);
+                }
+              }
+            });
+  }
+
+  /** Limits and requests of extended resources are equal; whichever is there tells. */
+  private boolean asksForGpus(JsonNode container) {
+    JsonNode resources = container.path("resources");
+    return asks(resources.path("limits")) || asks(resources.path("requests"));
+  }
+
+  private boolean asks(JsonNode quantities) {
+    for (var quantity : quantities.properties()) {
+      if (gives(quantity.getKey()) && !zero(quantity.getValue().asText(""))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** Other resources of nvidia.com are network cards, say; they open no GPU. */
+  private boolean gives(String resource) {
+    return resource.startsWith("nvidia.com/gpu")
+        || resource.startsWith("nvidia.com/mig-")
+        || rules.resources().contains(resource);
+  }
+
+  /** The digits before a suffix or an exponent decide. */
+  private static boolean zero(String quantity) {
+    for (int i = 0; i < quantity.length(); i++) {
+      char c = quantity.charAt(i);
+      if (c >= '1' && c <= '9') {
+        return false;
+      }
+      if (Character.isLetter(c)) {
+        return true;
+      }
+    }
+    return true;
+  }
+}

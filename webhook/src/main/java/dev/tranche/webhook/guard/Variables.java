@@ -1,0 +1,108 @@
+package dev.tranche.webhook.guard;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.guard.Candidate.Container;
+import java.util.Set;
+
+/**
+ * The variable NVIDIA_VISIBLE_DEVICES of a container. The pod's beats the device plugin's and the
+ * image's; the last of several entries beats the others; and env beats envFrom.
+ */
+final class Variables {
+  private static final String NAME = "NVIDIA_VISIBLE_DEVICES";
+  private static final String VOID = "void";
+
+  /** Values that open no GPU. */
+  private static final Set<String> HARMLESS = Set.of("", VOID, "none");
+
+  private Variables() {}
+
+  static void sweep(Container container, boolean asksForGpus, Sweep sweep) {
+    int count = 0;
+    boolean close = false;
+    boolean ours = false;
+    for (JsonNode variable : container.spec().path("env")) {
+      if (!variable.path("name").asText("").equals(NAME)) {
+        continue;
+      }
+      count++;
+      if (variable.path("valueFrom").isObject()) {
+        close |= sweep.take(Finding.ENV_VALUE_FROM, named(container, " from elsewhere"));
+      } else if (HARMLESS.contains(variable.path("value").asText(""))) {
+        ours = variable.path("value").asText("").equals(VOID);
+      } else {
+        String value = Sweep.cut(variable.path("value").asText(""));
+        close |= sweep.take(Finding.ENV, named(container, " to \"" + value + "\""));
+      }
+    }
+    boolean all = mayHoldIt(container.spec().path("envFrom"));
+    if (asksForGpus) {
+      // The void of an earlier call, before some other webhook added the request.
+      if (close || (ours && sweep.changes())) {
+        sweep.put(without(container, false), path(container, "env"));
+      }
+      if (all) {
+        sweep.tell(Finding.ENV_FROM, taken(container));
+      }
+    } else if (close) {
+      sweep.put(without(container, true), path(container, "env"));
+    } else if (count == 0 && sweep.changes()) {
+      putVoid(container, sweep);
+    } else if (count == 0 && all) {
+      sweep.tell(Finding.ENV_FROM, taken(container));
+    }
+  }
+
+  private static String named(Container container, String value) {
+    return "container \"%s\" sets %s%s".formatted(container.name(), NAME, value);
+  }
+
+  private static String taken(Container container) {
+    return "container \"%s\" takes variables by envFrom, and %s may be one"
+        .formatted(container.name(), NAME);
+  }
+
+  /** Whether a key of such a source, with its prefix, can be the variable. */
+  private static boolean mayHoldIt(JsonNode sources) {
+    for (JsonNode source : sources) {
+      if (NAME.startsWith(source.path("prefix").asText(""))) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static void putVoid(Container container, Sweep sweep) {
+    if (container.spec().path("env").isEmpty()) {
+      sweep.put(JsonNodeFactory.instance.arrayNode().add(voided()), path(container, "env"));
+    } else {
+      sweep.put(voided(), path(container, "env", "-"));
+    }
+  }
+
+  private static ArrayNode without(Container container, boolean withVoid) {
+    ArrayNode kept = JsonNodeFactory.instance.arrayNode();
+    for (JsonNode variable : container.spec().path("env")) {
+      if (!variable.path("name").asText("").equals(NAME)) {
+        kept.add(variable);
+      }
+    }
+    return withVoid ? kept.add(voided()) : kept;
+  }
+
+  private static ObjectNode voided() {
+    return JsonNodeFactory.instance.objectNode().put("name", NAME).put("value", VOID);
+  }
+
+  private static String[] path(Container container, String... fields) {
+    String[] path = new String[3 + fields.length];
+    path[0] = "spec";
+    path[1] = container.list();
+    path[2] = String.valueOf(container.index());
+    System.arraycopy(fields, 0, path, 3, fields.length);
+    return path;
+  }
+}

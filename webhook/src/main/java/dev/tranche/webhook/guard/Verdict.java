@@ -1,0 +1,55 @@
+package dev.tranche.webhook.guard;
+
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import java.util.List;
+
+/** What the guard says of a pod. */
+public sealed interface Verdict {
+  /** Its ServiceAccount may see all GPUs. */
+  record Exempt() implements Verdict {}
+
+  /**
+   * The pod goes on.
+   *
+   * @param patch RFC 6902; empty where there is nothing to change
+   * @param found what it reached for, audited or voided
+   */
+  record Admitted(ArrayNode patch, List<Found> found) implements Verdict {
+    public Admitted {
+      found = List.copyOf(found);
+    }
+
+    public List<String> warnings() {
+      // An envFrom is everyday; a warning on each such pod would teach users to read none.
+      return found.stream()
+          .filter(f -> f.finding() != Finding.ENV_FROM)
+          .limit(SENTENCES_MAX)
+          .map(Found::sentence)
+          .toList();
+    }
+  }
+
+  /**
+   * The pod is refused.
+   *
+   * @param found not empty
+   */
+  record Denied(List<Found> found) implements Verdict {
+    public Denied {
+      found = List.copyOf(found);
+    }
+
+    public String message() {
+      StringBuilder message =
+          new StringBuilder("this pod reaches for GPUs that it was not given: ");
+      found.stream().limit(SENTENCES_MAX).forEach(f -> message.append(f.sentence()).append(' '));
+      return message
+          .append(
+              "A share is asked for with the annotation tranche.dev/gpu-fraction: \"0.5\"; whoever must see all GPUs needs an exemption, the namespace label tranche.dev/guard: exempt for instance.")
+          .toString();
+    }
+  }
+
+  /** API servers cut long warnings, and nobody reads them. */
+  int SENTENCES_MAX = 6;
+}

@@ -1,0 +1,147 @@
+package dev.tranche.webhook;
+
+import static dev.tranche.webhook.Await.await;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.webhook.AdmissionVerticle.HttpLimits;
+import dev.tranche.webhook.tls.Pairs;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.SocketAddress;
+import java.io.IOException;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What peers may not do that are no API servers. */
+@Timeout(60)
+class AdmissionVerticleIT {
+  private static final int BODY_BYTES = 3 << 20;
+  private static final long LONG_MS = 600_000;
+
+  private final Vertx vertx = Vertx.vertx();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final List<SSLSocket> open = new ArrayList<>();
+
+  @AfterEach
+  void stop() throws IOException {
+    for (SSLSocket socket : open) {
+      socket.close();
+    }
+    vertx.close().await();
+  }
+
+  @Test
+  void bodiesAnnouncedButNotSent_costNobodyElse() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    for (int i = 0; i < 20; i++) {
+      send(connect(port), head(BODY_BYTES) + "{");
+    }
+    await("the first bytes of all", () -> inFlight() == 20);
+    SSLSocket good = connect(port);
+    send(good, head(2) + "{}");
+    assertThat(statusLine(good)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  @Test
+  void bodyThatDoesNotEnd_isEnded() throws Exception {
+    int port = serve(new HttpLimits(200, limits(64, LONG_MS)));
+    SSLSocket slow = connect(port);
+    send(slow, head(BODY_BYTES) + "{");
+    assertThat(statusLine(slow)).isEmpty();
+    assertThat(registry.get("tranche_webhook_admissions").tag("outcome", "timed_out").counter())
+        .satisfies(counter -> assertThat(counter.count()).isEqualTo(1));
+    assertThat(inFlight()).isZero();
+  }
+
+  @Test
+  void connectionWithoutARequest_isClosed() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, 200)));
+    SSLSocket silent = connect(port);
+    // A head that never ends is none.
+    send(silent, "POST /review HTTP/1.1\r\nhost: x\r\n");
+    assertThat(statusLine(silent)).isEmpty();
+  }
+
+  @Test
+  void connectionsOfOneAddress_areCapped_andCountedOff() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(2, LONG_MS)));
+    SSLSocket first = connect(port);
+    send(connect(port), "");
+    await("two", () -> connections() == 2);
+    SSLSocket third = connect(port);
+    assertThat(statusLine(third)).isEmpty();
+    first.close();
+    await("one to have gone", () -> connections() == 1);
+    SSLSocket next = connect(port);
+    send(next, head(2) + "{}");
+    assertThat(statusLine(next)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  private static Connections.Limits limits(int perAddressMax, long firstMsMax) {
+    return new Connections.Limits(256, perAddressMax, firstMsMax, LONG_MS);
+  }
+
+  private int serve(HttpLimits limits) {
+    Entry echo = body -> new Entry.Answer.Review(Buffer.buffer(body));
+    var verticle =
+        new AdmissionVerticle(
+            SocketAddress.inetSocketAddress(0, "127.0.0.1"),
+            Map.of("/review", echo),
+            limits,
+            new WebhookMetrics(registry),
+            Pairs.serving("localhost"));
+    vertx.deployVerticle(verticle).await();
+    return verticle.port();
+  }
+
+  private double inFlight() {
+    return registry.get("tranche_webhook_in_flight").gauge().value();
+  }
+
+  private double connections() {
+    return registry.get("tranche_webhook_connections").gauge().value();
+  }
+
+  private static String head(int bodyBytes) {
+    return "POST /review HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        .formatted(bodyBytes);
+  }
+
+  private SSLSocket connect(int port) throws Exception {
+    SSLContext tls = SSLContext.getInstance("TLS");
+    tls.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), new SecureRandom());
+    var socket = (SSLSocket) tls.getSocketFactory().createSocket("127.0.0.1", port);
+    open.add(socket);
+    socket.startHandshake();
+    return socket;
+  }
+
+  private static void send(SSLSocket socket, String text) throws IOException {
+    socket.getOutputStream().write(text.getBytes(US_ASCII));
+    socket.getOutputStream().flush();
+  }
+
+  /** Empty if the server closed the connection instead. */
+  private static String statusLine(SSLSocket socket) {
+    var line = new StringBuilder();
+    try {
+      for (int c = socket.getInputStream().read(); c >= 0 && c != '\r'; ) {
+        line.append((char) c);
+        c = socket.getInputStream().read();
+      }
+    } catch (IOException reset) {
+      return "";
+    }
+    return line.toString();
+  }
+}

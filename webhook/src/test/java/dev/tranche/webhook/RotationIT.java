@@ -1,0 +1,177 @@
+package dev.tranche.webhook;
+
+import static dev.tranche.webhook.Await.await;
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.nodes.ClusterWatch;
+import dev.tranche.webhook.tls.TlsKeeper;
+import dev.tranche.webhook.tls.TlsNames;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.RequestOptions;
+import io.vertx.core.net.PemTrustOptions;
+import io.vertx.core.net.SocketAddress;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Two replicas whose authority lives for seconds, asked all the time: none may fail. */
+@EnableKubernetesMockClient(crud = true)
+@Timeout(180)
+class RotationIT {
+  private static final String NAMESPACE = "tranche-system";
+
+  /** Seconds; a longer run by -Dtranche.rotation.life=60. */
+  private static final Duration LIFE =
+      Duration.ofSeconds(Long.getLong("tranche.rotation.life", 20));
+
+  /** As late as a bundle may reach a client, an API server or a node, in the life above. */
+  private static final Duration STALE = LIFE.dividedBy(20);
+
+  /** Set by the extension. */
+  @SuppressWarnings("NullAway.Init")
+  KubernetesClient client;
+
+  private final Vertx vertx = Vertx.vertx();
+  private final List<Webhook> replicas = new ArrayList<>();
+
+  @AfterEach
+  void stop() {
+    replicas.forEach(Webhook::stop);
+    vertx.close().await();
+  }
+
+  @Test
+  void authoritiesAndCertificates_changeWhileRequestsFlow_withoutOneFailing() throws Exception {
+    createConfiguration();
+    replicas.add(replica());
+    replicas.add(replica());
+    await("the caBundle", () -> !caBundle().isEmpty());
+    await("both", () -> replicas.stream().allMatch(r -> r.port() > 0));
+
+    Set<String> bundles = new LinkedHashSet<>();
+    List<String> failures = new ArrayList<>();
+    String bundle = caBundle();
+    long bundleNanos = System.nanoTime();
+    int requests = 0;
+    // Two authorities have come and gone, one after the other, each with an overlap.
+    while (bundles.size() < 5) {
+      if (System.nanoTime() - bundleNanos > STALE.toNanos()) {
+        bundle = caBundle();
+        bundleNanos = System.nanoTime();
+      }
+      bundles.add(bundle);
+      Webhook replica = replicas.get(requests % 2);
+      try {
+        assertThat(review(bundle, replica.port())).isEqualTo(200);
+      } catch (Exception e) {
+        failures.add(requests + ": " + e);
+      }
+      requests++;
+    }
+    assertThat(failures).as("of %d requests", requests).isEmpty();
+    assertThat(bundles).anyMatch(b -> b.split("BEGIN", -1).length == 3);
+  }
+
+  private Webhook replica() {
+    var local = new WebhookConfig.Address("127.0.0.1", 0);
+    var config =
+        new WebhookConfig(
+            new TlsNames("tranche", NAMESPACE),
+            local,
+            local,
+            new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
+            new TlsKeeper.Making(false, LIFE, LIFE.dividedBy(2)),
+            Duration.ZERO,
+            new GuardRules(GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/k"));
+    var webhook =
+        new Webhook(
+            config,
+            new KubernetesClientBuilder()
+                .withConfig(client.getConfiguration())
+                .withKubernetesSerialization(ClusterWatch.serialization())
+                .build());
+    webhook.start().await();
+    return webhook;
+  }
+
+  /** On a connection of its own: the handshake is what may fail. */
+  private int review(String bundle, int port) throws Exception {
+    HttpClient http =
+        vertx.createHttpClient(
+            new HttpClientOptions()
+                .setSsl(true)
+                .setTrustOptions(new PemTrustOptions().addCertValue(Buffer.buffer(bundle))));
+    try {
+      return http.request(
+              new RequestOptions()
+                  .setMethod(HttpMethod.POST)
+                  .setServer(SocketAddress.inetSocketAddress(port, "127.0.0.1"))
+                  .setHost("tranche-webhook." + NAMESPACE + ".svc")
+                  .setURI(GuardEntry.PATH)
+                  .putHeader("content-type", "application/json"))
+          .compose(sent -> sent.send(Buffer.buffer(Reviews.bytes("deployment"))))
+          .compose(response -> response.body().map(body -> response.statusCode()))
+          .await(10, TimeUnit.SECONDS);
+    } finally {
+      http.close().await();
+    }
+  }
+
+  private void createConfiguration() {
+    var entry =
+        new MutatingWebhookBuilder()
+            .withName("guard.tranche.dev")
+            .withNewClientConfig()
+            .withNewService()
+            .withName("tranche-webhook")
+            .withNamespace(NAMESPACE)
+            .withPath(GuardEntry.PATH)
+            .endService()
+            .endClientConfig()
+            .withSideEffects("NoneOnDryRun")
+            .build();
+    client
+        .resource(
+            new MutatingWebhookConfigurationBuilder()
+                .withNewMetadata()
+                .withName("tranche")
+                .endMetadata()
+                .withWebhooks(entry)
+                .build())
+        .create();
+  }
+
+  private String caBundle() {
+    String encoded =
+        client
+            .admissionRegistration()
+            .v1()
+            .mutatingWebhookConfigurations()
+            .withName("tranche")
+            .get()
+            .getWebhooks()
+            .getFirst()
+            .getClientConfig()
+            .getCaBundle();
+    return encoded == null ? "" : new String(Base64.getDecoder().decode(encoded), UTF_8);
+  }
+}

@@ -1,0 +1,334 @@
+package dev.tranche.webhook.guard;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.webhook.guard.Found.Outcome;
+import io.fabric8.zjsonpatch.JsonPatch;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class GuardTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String ALL = "{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}";
+  private static final String VOID = "{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}";
+  private static final String ONE_GPU = "'resources':{'limits':{'nvidia.com/gpu':'1'}}";
+
+  private final Guard guard =
+      new Guard(
+          new GuardRules(
+              GuardMode.VOID,
+              true,
+              Set.of("monitoring:dcgm-exporter"),
+              List.of("example.com/shared"),
+              "/var/lib/k0s/kubelet"));
+
+  @Test
+  void containersWithoutARequest_getTheVoid_initAndSidecarsToo() {
+    JsonNode pod =
+        pod(
+            "'initContainers':[{'name':'i','restartPolicy':'Always'}],"
+                + "'containers':[{'name':'a','env':[{'name':'X','value':'y'}]},{'name':'b',"
+                + ONE_GPU
+                + "}]");
+    JsonNode after = after(pod);
+    assertThat(after.at("/spec/initContainers/0/env")).isEqualTo(json("[" + VOID + "]"));
+    assertThat(after.at("/spec/containers/0/env/1")).isEqualTo(json(VOID));
+    assertThat(after.at("/spec/containers/1").has("env")).isFalse();
+    assertThat(found(pod, GuardMode.VOID)).isEmpty();
+    assertThat(admitted(after, GuardMode.VOID).patch()).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "'requests':{'nvidia.com/gpu.shared':2}",
+        "'limits':{'nvidia.com/mig-1g.5gb':'1'}",
+        "'limits':{'example.com/shared':'10'}"
+      })
+  void requestsForGpus_areKnown(String resources) {
+    assertThat(admitted(container("'resources':{" + resources + "}"), GuardMode.VOID).patch())
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "'limits':{'nvidia.com/gpu':'0'}",
+        "'limits':{'nvidia.com/gpu':'0e9'}",
+        "'limits':{'nvidia.com/hostdev':'1'}",
+        "'claims':[{'name':'nic'}]"
+      })
+  void requestsThatOpenNoGpu_doNotEscapeTheVoid(String resources) {
+    JsonNode after = after(container("'resources':{" + resources + "}"));
+    assertThat(after.at("/spec/containers/0/env/0")).isEqualTo(json(VOID));
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        "'value':'all'|ENV",
+        "'value':'GPU-1,GPU-2'|ENV",
+        "'value':'$(OTHER)'|ENV",
+        "'valueFrom':{'secretKeyRef':{'name':'s','key':'k'}}|ENV_VALUE_FROM"
+      })
+  void variable_isVoidedWithoutARequest_andTakenAwayWithOne(String value, Finding finding) {
+    String env =
+        "'env':[{'name':'A','value':'1'},{'name':'NVIDIA_VISIBLE_DEVICES',"
+            + value
+            + "},{'name':'B','value':'2'}]";
+    JsonNode without = container(env);
+    assertThat(found(without, GuardMode.VOID)).containsExactly(finding + "=voided");
+    assertThat(after(without).at("/spec/containers/0/env").size()).isEqualTo(3);
+    assertThat(after(without).at("/spec/containers/0/env/2")).isEqualTo(json(VOID));
+
+    JsonNode with = container(env + "," + ONE_GPU);
+    assertThat(found(with, GuardMode.VOID)).containsExactly(finding + "=voided");
+    assertThat(after(with).at("/spec/containers/0/env"))
+        .isEqualTo(json("[{'name':'A','value':'1'},{'name':'B','value':'2'}]"));
+
+    assertThat(found(with, GuardMode.AUDIT)).containsExactly(finding + "=audited");
+    assertThat(admitted(with, GuardMode.AUDIT).patch()).isEmpty();
+    assertThat(found(with, GuardMode.DENY)).containsExactly(finding + "=denied");
+  }
+
+  @Test
+  void lastOfSeveralVariables_cannotSlipPast() {
+    JsonNode after = after(container("'env':[" + VOID + "," + ALL + "]"));
+    assertThat(after.at("/spec/containers/0/env")).isEqualTo(json("[" + VOID + "]"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"", "void", "none"})
+  void valuesThatOpenNothing_areLeftAlone(String value) {
+    JsonNode pod = container("'env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'" + value + "'}]");
+    for (GuardMode mode : GuardMode.values()) {
+      assertThat(admitted(pod, mode).patch()).isEmpty();
+      assertThat(found(pod, mode)).isEmpty();
+    }
+  }
+
+  @Test
+  void ourVoid_goesAgain_onceAnotherWebhookHasAddedARequest() {
+    JsonNode pod = container("'env':[" + VOID + "]," + ONE_GPU);
+    assertThat(after(pod).at("/spec/containers/0/env")).isEmpty();
+    assertThat(found(pod, GuardMode.DENY)).isEmpty();
+  }
+
+  @Test
+  void envFrom_isOverruledWithoutARequest_andOnlyToldOfWithOne() {
+    String from = "'envFrom':[{'configMapRef':{'name':'c'}}]";
+    assertThat(found(container(from), GuardMode.VOID)).isEmpty();
+    assertThat(found(container(from), GuardMode.DENY)).isEmpty();
+    assertThat(after(container(from)).at("/spec/containers/0/env/0")).isEqualTo(json(VOID));
+    assertThat(found(container(from), GuardMode.AUDIT)).containsExactly("env_from=audited");
+    JsonNode with = container(from + "," + ONE_GPU);
+    assertThat(found(with, GuardMode.VOID)).containsExactly("env_from=audited");
+    assertThat(admitted(with, GuardMode.VOID).warnings()).isEmpty();
+    assertThat(found(with, GuardMode.DENY)).containsExactly("env_from=denied");
+  }
+
+  @ParameterizedTest
+  @CsvSource({"APP_,false", "NVIDIA_,true", "NVIDIA_VISIBLE_DEVICES_,false"})
+  void envFromWithAPrefix_countsWhereThePrefixBeginsTheVariable(String prefix, boolean counts) {
+    JsonNode pod =
+        container(
+            "'envFrom':[{'prefix':'%s','secretRef':{'name':'c'}}],".formatted(prefix) + ONE_GPU);
+    assertThat(!found(pod, GuardMode.VOID).isEmpty()).isEqualTo(counts);
+  }
+
+  @Test
+  void cdiAnnotation_isTakenAway() {
+    JsonNode pod =
+        json(
+            "{'metadata':{'annotations':{'cdi.k8s.io/x~y':'nvidia.com/gpu=all','a':'b'}},"
+                + "'spec':{'containers':[{'name':'main',"
+                + ONE_GPU
+                + "}]}}");
+    assertThat(found(pod, GuardMode.VOID)).containsExactly("cdi_annotation=voided");
+    assertThat(after(pod).at("/metadata/annotations")).isEqualTo(json("{'a':'b'}"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/var/run/nvidia-container-devices/all",
+        "/run/nvidia-container-devices/cdi/nvidia.com/gpu/0",
+        "/var//run/./x/../nvidia-container-devices"
+      })
+  void mountsThatNameGpus_areTakenAway(String path) {
+    JsonNode pod =
+        container(
+            "'volumeMounts':[{'name':'d','mountPath':'%s'},{'name':'e','mountPath':'/e'}],"
+                    .formatted(path)
+                + ONE_GPU);
+    assertThat(found(pod, GuardMode.VOID)).containsExactly("device_list_mount=voided");
+    assertThat(after(pod).at("/spec/containers/0/volumeMounts"))
+        .isEqualTo(json("[{'name':'e','mountPath':'/e'}]"));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/,host_devices",
+    "/dev,host_devices",
+    "/dev/,host_devices",
+    "/dev/nvidia0,host_devices",
+    "/dev/nvidia-caps/x,host_devices",
+    "/dev/dri,host_devices",
+    "/var/lib/k0s/kubelet/device-plugins,kubelet_sockets",
+    "/var/lib/k0s/kubelet,kubelet_sockets",
+    "/var/lib/kubelet/device-plugins/kubelet.sock,kubelet_sockets",
+    "/var/lib,kubelet_sockets"
+  })
+  void hostPaths_areToldOf_sinceNoPatchClosesThem(String path, String finding) {
+    assertThat(found(mounting(path), GuardMode.VOID)).containsExactly(finding + "=audited");
+    assertThat(found(mounting(path), GuardMode.DENY)).containsExactly(finding + "=denied");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"/dev/shm", "/dev/null", "/device", "/var/log", "/var/lib/kubelet/pods"})
+  void otherHostPaths_areNoFinding(String path) {
+    assertThat(found(mounting(path), GuardMode.DENY)).isEmpty();
+  }
+
+  @Test
+  void privileged_isToldOf_andStillGetsTheVoid() {
+    JsonNode pod = container("'securityContext':{'privileged':true}");
+    assertThat(found(pod, GuardMode.VOID)).containsExactly("privileged=audited");
+    assertThat(after(pod).at("/spec/containers/0/env/0")).isEqualTo(json(VOID));
+    assertThat(admitted(pod, GuardMode.VOID).warnings())
+        .containsExactly(
+            "container \"main\" is privileged, so every GPU of its node is open to it; it is recorded.");
+  }
+
+  @Test
+  void denial_namesTheValueAndWhatToDo() {
+    Verdict verdict = guard.judge(created(container("'env':[" + ALL + "]")), GuardMode.DENY);
+    assertThat(((Verdict.Denied) verdict).message())
+        .contains("container \"main\" sets NVIDIA_VISIBLE_DEVICES to \"all\"")
+        .contains("tranche.dev/gpu-fraction: \"0.5\"")
+        .contains("tranche.dev/guard: exempt");
+  }
+
+  @Test
+  void exemptServiceAccount_isLeftAlone_ofItsNamespaceOnly() {
+    JsonNode pod =
+        pod("'serviceAccountName':'dcgm-exporter','containers':[{'name':'m','env':[" + ALL + "]}]");
+    assertThat(guard.judge(Candidate.created("monitoring", pod), GuardMode.DENY))
+        .isInstanceOf(Verdict.Exempt.class);
+    assertThat(guard.judge(Candidate.created("tenant", pod), GuardMode.DENY))
+        .isInstanceOf(Verdict.Denied.class);
+  }
+
+  @Test
+  void withoutADefaultRuntime_onlyPodsThatNameOneAreServed() {
+    var careful =
+        new Guard(new GuardRules(GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet"));
+    JsonNode plain = container("'env':[" + ALL + "]");
+    assertThat(((Verdict.Admitted) careful.judge(created(plain), GuardMode.VOID)).patch())
+        .isEmpty();
+    JsonNode named = pod("'runtimeClassName':'nvidia','containers':[{'name':'main'}]");
+    assertThat(((Verdict.Admitted) careful.judge(created(named), GuardMode.VOID)).patch())
+        .hasSize(1);
+  }
+
+  @Test
+  void windowsPods_areLeftAlone() {
+    JsonNode pod = pod("'os':{'name':'windows'},'containers':[{'name':'m','env':[" + ALL + "]}]");
+    assertThat(admitted(pod, GuardMode.DENY).patch()).isEmpty();
+  }
+
+  @Test
+  void debugContainer_isVoided_andThoseBeforeItAreLeftAlone() {
+    String containers = "'containers':[{'name':'main','env':[" + ALL + "]}]";
+    JsonNode before = pod(containers + ",'ephemeralContainers':[{'name':'old'}]");
+    JsonNode pod =
+        pod(
+            containers
+                + ",'ephemeralContainers':[{'name':'old'},{'name':'new','env':["
+                + ALL
+                + "]}]");
+    var verdict =
+        (Verdict.Admitted) guard.judge(new Candidate("team", pod, before), GuardMode.VOID);
+    assertThat(JsonPatch.apply(verdict.patch(), pod))
+        .isEqualTo(
+            pod(
+                containers
+                    + ",'ephemeralContainers':[{'name':'old'},{'name':'new','env':["
+                    + VOID
+                    + "]}]"));
+    assertThat(verdict.found()).extracting(Found::outcome).containsExactly(Outcome.VOIDED);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"{}", "{'spec':{'containers':[{}]}}", "{'spec':{'containers':[{'env':null}]}}"})
+  void barePods_areJudged(String pod) {
+    for (GuardMode mode : GuardMode.values()) {
+      assertThat(found(json(pod), mode)).isEmpty();
+    }
+  }
+
+  @Test
+  void pathsThatNoSystemTakes_doNotMakeItFail() {
+    assertThat(found(container("'volumeMounts':[{'mountPath':'/a\\u0000'}]"), GuardMode.VOID))
+        .isEmpty();
+  }
+
+  private Verdict.Admitted admitted(JsonNode pod, GuardMode mode) {
+    return (Verdict.Admitted) guard.judge(created(pod), mode);
+  }
+
+  private List<String> found(JsonNode pod, GuardMode mode) {
+    Stream<Found> found =
+        switch (guard.judge(created(pod), mode)) {
+          case Verdict.Exempt exempt -> Stream.of();
+          case Verdict.Admitted admitted -> admitted.found().stream();
+          case Verdict.Denied denied -> denied.found().stream();
+        };
+    return found.map(f -> f.finding().toString() + "=" + f.outcome()).toList();
+  }
+
+  private JsonNode after(JsonNode pod) {
+    return JsonPatch.apply(admitted(pod, GuardMode.VOID).patch(), pod);
+  }
+
+  private static Candidate created(JsonNode pod) {
+    return Candidate.created("team", pod);
+  }
+
+  private static JsonNode mounting(String path) {
+    return pod(
+        "'volumes':[{'name':'h','hostPath':{'path':'"
+            + path
+            + "'}}],'containers':[{'name':'main',"
+            + ONE_GPU
+            + "}]");
+  }
+
+  private static JsonNode container(String fields) {
+    return pod("'containers':[{'name':'main'," + fields + "}]");
+  }
+
+  private static JsonNode pod(String spec) {
+    return json("{'metadata':{'name':'p'},'spec':{" + spec + "}}");
+  }
+
+  private static JsonNode json(String text) {
+    try {
+      return JSON.readTree(text.replace('\'', '"'));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
