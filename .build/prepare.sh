@@ -44,6 +44,7 @@ make_image() {
 }
 
 make_fake_nvml() { make -s -C "$root/e2e/fakenvml" OUT="$1" CC="$CC"; }
+make_fake_mps() { make -s -C "$root/e2e/fakemps" OUT="$1" CC="$CC"; }
 
 # Everything that a cluster with Tranche on it is made of; its places stand in target/e2e.properties.
 prepare_cluster() {
@@ -63,7 +64,10 @@ prepare_cluster() {
 
 # What the walkthroughs' readers type with.
 prepare_tools() {
+  local mps
+  mps=$(cached fakemps make_fake_mps "$root/e2e/fakemps")
   {
+    echo "fakemps=$mps/nvidia-cuda-mps-control"
     echo "helm=$("$root/.build/helm.sh")"
     "$root/e2e/stand-in/build.sh" kubectl
   } >>"$root/target/e2e.properties"

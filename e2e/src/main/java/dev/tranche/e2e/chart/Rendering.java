@@ -15,8 +15,9 @@ import java.util.Map;
  * @param purpose one line at the file's head
  * @param values by Helm's {@code --set} paths
  */
-public record Rendering(String file, String purpose, Map<String, Object> values) {
+public record Rendering(String file, String purpose, String namespace, Map<String, Object> values) {
   private static final String NAMESPACE = "tranche";
+  private static final String KUBE_SYSTEM = "kube-system";
 
   /** The kube-scheduler image in plain YAML; Helm takes the cluster's own version. */
   private static final String KUBERNETES_VERSION = "v1.34.4";
@@ -26,16 +27,37 @@ public record Rendering(String file, String purpose, Map<String, Object> values)
           new Rendering(
               "tranche.yaml",
               "All of Tranche, ten replicas per GPU, its own kube-scheduler beside the extender.",
+              NAMESPACE,
               Map.of()),
           new Rendering(
               "tranche-existing-scheduler.yaml",
               "All of Tranche, ten replicas per GPU, for a kube-scheduler that you configure: see"
                   + " scheduler-existing.yaml.",
+              NAMESPACE,
               Map.of("extender.mode", "service")),
           new Rendering(
               "node-plugin-only.yaml",
               "The node plugin alone, whole GPUs: in the place of NVIDIA's device plugin.",
-              Map.of("webhook.enabled", false, "extender.enabled", false, "replicas", 1)));
+              NAMESPACE,
+              Map.of("webhook.enabled", false, "extender.enabled", false, "replicas", 1)),
+          new Rendering(
+              "bare-cluster.yaml",
+              "The node plugin alone, whole GPUs, on nodes with the label gpus=true.",
+              KUBE_SYSTEM,
+              Map.of(
+                  "webhook.enabled",
+                  false,
+                  "extender.enabled",
+                  false,
+                  "replicas",
+                  1,
+                  "nodeSelector.gpus",
+                  "true")),
+          new Rendering(
+              "guard-only.yaml",
+              "The webhook alone, for its guard: nobody sees GPUs that they have not asked for.",
+              NAMESPACE,
+              Map.of("nodePlugin.enabled", false, "extender.enabled", false, "replicas", 1)));
 
   /** The file's whole text. */
   public String render(Path chart) {
@@ -43,14 +65,14 @@ public record Rendering(String file, String purpose, Map<String, Object> values)
         new Helm(chart)
             .template()
             .withName("tranche")
-            .withNamespace(NAMESPACE)
+            .withNamespace(namespace)
             .withKubeVersion(KUBERNETES_VERSION);
     values.forEach(template::set);
     return "# %s\n# Rendered from charts/tranche; ./check compares, and `./check --render` writes it anew.\n"
             .formatted(purpose)
-        + "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: "
-        + NAMESPACE
-        + "\n"
+        + (namespace.equals(KUBE_SYSTEM)
+            ? ""
+            : "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: " + namespace + "\n")
         + template.call().strip()
         + "\n";
   }

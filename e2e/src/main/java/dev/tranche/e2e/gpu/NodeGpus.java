@@ -51,6 +51,18 @@ public final class NodeGpus {
     return gpus;
   }
 
+  /** Gives a driver the program that starts MPS's control daemon. */
+  public static void addMps(Path driverFolder, Path program) {
+    try {
+      Path folder = Files.createDirectories(driverFolder.resolve("usr/bin"));
+      Path copy = folder.resolve(program.getFileName().toString());
+      Files.copy(
+          program, copy, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.COPY_ATTRIBUTES);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   private void add(String node, Model model) {
     int index = gpus.size();
     var gpu = new LinkedHashMap<String, String>();

@@ -26,9 +26,8 @@ record Terminal(Path folder, Map<String, String> variables) {
       program(bin.resolve("helm"), helm(artifacts));
       program(
           bin.resolve("kubectl"), "exec -a kubectl %s \"$@\"".formatted(artifacts.tool("kubectl")));
-      for (String name : new String[] {"charts", "deploy"}) {
-        Files.createSymbolicLink(folder.resolve(name), artifacts.root().resolve(name));
-      }
+      Files.createSymbolicLink(folder.resolve("charts"), artifacts.root().resolve("charts"));
+      copyDeploy(artifacts, Files.createDirectory(folder.resolve("deploy")));
       return new Terminal(folder, new HashMap<>());
     } catch (IOException e) {
       throw new UncheckedIOException(e);
@@ -39,7 +38,9 @@ record Terminal(Path folder, Map<String, String> variables) {
     int colon = artifacts.image().lastIndexOf(':');
     return """
     case $1 in
-      install | upgrade | template) exec %1$s "$@" --set image.repository=%2$s --set image.tag=%3$s --set nvidiaDriverRoot=%4$s ;;
+      install | upgrade | template) exec %1$s "$@" --set image.repository=%2$s --set image.tag=%3$s --set nvidiaDriverRoot=%4$s \
+        --set nodePlugin.env.TRANCHE_MPS_CONTROL_PROGRAM=/driver-root/usr/bin/nvidia-cuda-mps-control \
+        --set nodePlugin.env.TRANCHE_FAKENVML_COMPUTE_MODES=/mps ;;
       *) exec %1$s "$@" ;;
     esac
     """
@@ -48,6 +49,22 @@ record Terminal(Path folder, Map<String, String> variables) {
             artifacts.image().substring(0, colon),
             artifacts.image().substring(colon + 1),
             Node.DRIVER_ROOT);
+  }
+
+  /** With the image that a reader would write there, and the place of the simulated driver. */
+  private static void copyDeploy(Artifacts artifacts, Path to) throws IOException {
+    try (var files = Files.newDirectoryStream(artifacts.root().resolve("deploy"), "*.yaml")) {
+      for (Path file : files) {
+        String text =
+            Files.readString(file)
+                .replace("tranche/tranche:0.1.0", artifacts.image())
+                .replace(
+                    "NVIDIA_DRIVER_ROOT, value: \"/\"",
+                    "NVIDIA_DRIVER_ROOT, value: " + Node.DRIVER_ROOT)
+                .replace("hostPath: {path: \"/\"}", "hostPath: {path: " + Node.DRIVER_ROOT + "}");
+        Files.writeString(to.resolve(file.getFileName()), text);
+      }
+    }
   }
 
   private static void program(Path file, String script) throws IOException {

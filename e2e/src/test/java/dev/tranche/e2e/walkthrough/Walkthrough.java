@@ -29,7 +29,7 @@ import java.util.function.UnaryOperator;
  * and deploy beside it, {@code kubectl} and {@code helm} on the path, and the commands of a page.
  *
  * <p>Between the page and the simulated cluster stands one thing: {@code helm} is told by a wrapper
- * where the simulated driver lies and which image to take, as a reader's registry would be.
+ * where the simulated driver lies, as a real one would by its place, and which image to take.
  */
 final class Walkthrough implements AutoCloseable {
   static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
@@ -69,6 +69,7 @@ final class Walkthrough implements AutoCloseable {
         (node, models) -> {
           Path driver = folder.resolve(node);
           gpus.put(node, NodeGpus.create(driver, artifacts.fakeNvml(), node, models));
+          NodeGpus.addMps(driver, artifacts.tool("fakemps"));
           builder.node(adjust.apply(Node.of(node).driver(driver)));
         });
     Cluster cluster = builder.start();
@@ -170,6 +171,14 @@ final class Walkthrough implements AutoCloseable {
             .toList();
     assertThat(uuids).as("a GPU is injected once").doesNotHaveDuplicates();
     return new TreeSet<>(uuids);
+  }
+
+  /** What a pod's first container was started with. */
+  String environment(Pod pod) {
+    var of = pod.getMetadata();
+    return cluster
+        .kubectl("-n", of.getNamespace(), "exec", of.getName(), "--", "env")
+        .orFail("asking " + of.getName());
   }
 
   /** Words of a column listing, without its heading. */

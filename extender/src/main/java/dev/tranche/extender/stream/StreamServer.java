@@ -37,6 +37,7 @@ public final class StreamServer extends VerticleBase {
 
   private static final long SWEEP_MS = 1_000;
   private static final int PER_ADDRESS_MAX = 256;
+  private static final String LOOPBACK = "127.0.0.1";
 
   /** A node has one stream, and for a moment another. */
   private static final long STREAMS_PER_CONNECTION_MAX = 4;
@@ -123,6 +124,10 @@ public final class StreamServer extends VerticleBase {
 
   private void connected(HttpConnection connection) {
     String address = connection.remoteAddress().hostAddress();
+    if (LOOPBACK.equals(address)) {
+      // Only processes of our own pod come from there; they could do worse than connect often.
+      return;
+    }
     callers
         .entered(address)
         .ifPresentOrElse(
