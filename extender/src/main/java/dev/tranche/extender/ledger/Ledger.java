@@ -577,18 +577,6 @@ public final class Ledger {
     return book == null ? 0 : book.version;
   }
 
-  /** Whether a GPU of the node is held for a nominated pod. */
-  public boolean nominatedOn(String node) {
-    return nominations.size() > 0 && holds(node).stream().anyMatch(h -> nominations.has(h.uid()));
-  }
-
-  /** Whether some hold on the node may pass by itself before long. */
-  public boolean unsettled(String node) {
-    return holds(node).stream()
-        .anyMatch(
-            h -> h.stage() != Stage.BOUND || h.placement() == null || leaving.containsKey(h.uid()));
-  }
-
   /** Whether the pod's GPU is held for it while others are evicted. */
   public boolean nominated(String uid) {
     return nominations.has(uid);

@@ -240,9 +240,25 @@ public final class Core {
     Evaluations.Page page = evaluations.page(pod, chosen);
     String own = ledger.hold(pod.uid()).map(Hold::node).orElse("");
     return node ->
-        node.equals(own) || ledger.nominatedOn(node)
+        node.equals(own) || nominatedOn(node)
             ? fleet.evaluate(pod, node, chosen, before(pod), nowMs)
             : page.of(node, nowMs);
+  }
+
+  private boolean nominatedOn(String node) {
+    return ledger.nominations() > 0
+        && ledger.holds(node).stream().anyMatch(hold -> ledger.nominated(hold.uid()));
+  }
+
+  /** Whether some hold on the node may pass by itself before long. */
+  boolean unsettled(String node) {
+    long nowMs = nowMs();
+    return ledger.holds(node).stream()
+        .anyMatch(
+            hold ->
+                hold.stage() != Hold.Stage.BOUND
+                    || hold.placement() == null
+                    || ledger.leavesSoon(hold.uid(), nowMs));
   }
 
   /** As if these pods had ended. */

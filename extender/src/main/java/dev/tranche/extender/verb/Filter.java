@@ -129,7 +129,7 @@ public final class Filter {
   private boolean transientOnly(PodFacts pod, List<Evaluation> refused) {
     return refused.stream()
         .filter(Filter::couldChange)
-        .filter(e -> core.ledger.unsettled(e.node()))
+        .filter(e -> core.unsettled(e.node()))
         .anyMatch(e -> core.evaluateSettled(pod, e.node()).placement().isPresent());
   }
 
