@@ -258,7 +258,7 @@ public final class Core {
             hold ->
                 hold.stage() != Hold.Stage.BOUND
                     || hold.placement() == null
-                    || ledger.leavesSoon(hold.uid(), nowMs));
+                    || ledger.leaving().soon(hold.uid(), nowMs));
   }
 
   /** As if these pods had ended. */
@@ -272,7 +272,7 @@ public final class Core {
    * terminates lasts when it does so for long.
    */
   Evaluation evaluateSettled(PodFacts pod, String node) {
-    Set<String> leaving = ledger.leavingSoon(nowMs());
+    Set<String> leaving = ledger.leaving().soon(nowMs());
     Predicate<Hold> settled =
         hold ->
             (hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
