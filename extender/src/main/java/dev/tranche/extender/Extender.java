@@ -154,7 +154,7 @@ public final class Extender implements AutoCloseable {
     metrics.gauge("tranche.extender.binds.in.flight", "Binds under way.", bind::inFlight);
     return new VerbRoutes(
         new ExtenderReader(config.resources()),
-        new Filter(core, asked),
+        new Filter(core, asked, config.offeredNodesMax()),
         new Prioritize(core),
         bind,
         new Preempt(core),

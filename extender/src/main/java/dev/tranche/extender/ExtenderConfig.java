@@ -29,7 +29,8 @@ public record ExtenderConfig(
     ServiceAccount serviceAccount,
     long assignmentAckTimeoutMs,
     long loadStaleAfterMs,
-    MemoryGuard memoryGuard) {
+    MemoryGuard memoryGuard,
+    int offeredNodesMax) {
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
   private static final Pattern ADDRESS = Pattern.compile("\\[?([^\\[\\]]+)]?:(\\d{1,5})");
@@ -74,7 +75,8 @@ public record ExtenderConfig(
             reader.serviceAccount(flags.nodePluginServiceAccount),
             reader.millis("--assignment-ack-timeout-ms", flags.assignmentAckTimeoutMs, 10, 5_000),
             reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000),
-            reader.memoryGuard(flags.memoryGuard));
+            reader.memoryGuard(flags.memoryGuard),
+            reader.number("--offered-nodes-max", flags.offeredNodesMax, 0, 100_000));
     return reader.errors.isEmpty()
         ? new Parsed.Valid(config)
         : new Parsed.Invalid(List.copyOf(reader.errors));
@@ -114,6 +116,17 @@ public record ExtenderConfig(
         wrong("--policy", value, "load, spread or packed");
       }
       return policy.orElse(Policy.LOAD);
+    }
+
+    int number(String flag, String value, int least, int most) {
+      if (value.matches("\\d{1,9}")) {
+        int number = Integer.parseInt(value);
+        if (number >= least && number <= most) {
+          return number;
+        }
+      }
+      wrong(flag, value, "a whole number from %d to %d".formatted(least, most));
+      return least;
     }
 
     MemoryGuard memoryGuard(String value) {

@@ -100,4 +100,12 @@ final class ExtenderFlags {
           "enforce: a GPU takes no share that its real free memory cannot back; score: that only"
               + " makes it worse; off: grants only.")
   String memoryGuard = "";
+
+  @Option(
+      names = "--offered-nodes-max",
+      defaultValue = "${env:TRANCHE_OFFERED_NODES_MAX:-64}",
+      description = {
+        "So many nodes, the best, are offered to a pod without soft preferences; 0: all that fit."
+      })
+  String offeredNodesMax = "";
 }

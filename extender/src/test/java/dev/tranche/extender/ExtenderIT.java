@@ -311,7 +311,8 @@ final class ExtenderIT {
         new ExtenderConfig.ServiceAccount(NAMESPACE, "tranche-node-plugin"),
         2_000,
         15_000,
-        dev.tranche.extender.placement.MemoryGuard.ENFORCE);
+        dev.tranche.extender.placement.MemoryGuard.ENFORCE,
+        0);
   }
 
   private FakeNode connect(dev.tranche.api.node.NodeReport.Builder report) throws Exception {

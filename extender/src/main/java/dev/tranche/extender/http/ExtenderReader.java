@@ -15,6 +15,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
@@ -37,16 +38,18 @@ public final class ExtenderReader {
     try (JsonParser parser = FACTORY.createParser(json)) {
       var pod = new PodDraft();
       var names = new ArrayList<@Nullable List<String>>(1);
+      var choosy = new AtomicBoolean();
       object(
           parser,
           field -> {
             switch (field) {
-              case "Pod" -> pod(parser, pod);
+              case "Pod" -> pod(parser, pod, choosy);
               case "NodeNames" -> names.add(strings(parser));
               default -> parser.skipChildren();
             }
           });
-      return new ExtenderArgs(pod.facts(resources), names.isEmpty() ? null : names.getLast());
+      return new ExtenderArgs(
+          pod.facts(resources), names.isEmpty() ? null : names.getLast(), choosy.get());
     } catch (IOException e) {
       throw new MalformedException("not the extender's JSON: " + e.getMessage());
     }
@@ -60,7 +63,7 @@ public final class ExtenderReader {
           parser,
           field -> {
             switch (field) {
-              case "Pod" -> pod(parser, pod);
+              case "Pod" -> pod(parser, pod, new AtomicBoolean());
               case "NodeNameToMetaVictims" -> byNode.add(victimsByNode(parser));
               default -> parser.skipChildren();
             }
@@ -128,13 +131,14 @@ public final class ExtenderReader {
     return value;
   }
 
-  private static void pod(JsonParser parser, PodDraft pod) throws IOException {
+  private static void pod(JsonParser parser, PodDraft pod, AtomicBoolean choosy)
+      throws IOException {
     object(
         parser,
         field -> {
           switch (field) {
             case "metadata" -> metadata(parser, pod);
-            case "spec" -> spec(parser, pod);
+            case "spec" -> spec(parser, pod, choosy);
             case "status" -> object(parser, status -> status(parser, pod, status));
             default -> parser.skipChildren();
           }
@@ -167,7 +171,8 @@ public final class ExtenderReader {
         });
   }
 
-  private static void spec(JsonParser parser, PodDraft pod) throws IOException {
+  private static void spec(JsonParser parser, PodDraft pod, AtomicBoolean choosy)
+      throws IOException {
     object(
         parser,
         field -> {
@@ -176,9 +181,28 @@ public final class ExtenderReader {
             case "priority" -> pod.priority(parser.getValueAsInt());
             case "containers" -> array(parser, () -> container(parser, pod, false));
             case "initContainers" -> array(parser, () -> container(parser, pod, true));
+            case "affinity" -> object(parser, kind -> affinity(parser, choosy));
+            case "topologySpreadConstraints" -> array(parser, () -> chooses(parser, choosy));
             default -> parser.skipChildren();
           }
         });
+  }
+
+  private static void affinity(JsonParser parser, AtomicBoolean choosy) throws IOException {
+    object(
+        parser,
+        rule -> {
+          if (rule.equals("preferredDuringSchedulingIgnoredDuringExecution")) {
+            array(parser, () -> chooses(parser, choosy));
+          } else {
+            parser.skipChildren();
+          }
+        });
+  }
+
+  private static void chooses(JsonParser parser, AtomicBoolean choosy) throws IOException {
+    choosy.set(true);
+    parser.skipChildren();
   }
 
   private static void container(JsonParser parser, PodDraft pod, boolean init) throws IOException {

@@ -21,8 +21,10 @@ public final class ExtenderV1 {
    *
    * @param pod empty: it asks for nothing of ours
    * @param nodeNames null unless the extender is configured with {@code nodeCacheCapable}
+   * @param choosy the pod prefers some nodes to others: by preferred affinity or topology spread
    */
-  public record ExtenderArgs(Optional<PodFacts> pod, @Nullable List<String> nodeNames) {}
+  public record ExtenderArgs(
+      Optional<PodFacts> pod, @Nullable List<String> nodeNames, boolean choosy) {}
 
   /**
    * @param victims by node; null unless the extender is configured with {@code nodeCacheCapable}

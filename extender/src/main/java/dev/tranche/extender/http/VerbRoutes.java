@@ -126,7 +126,9 @@ public final class VerbRoutes {
     }
     Optional<PodFacts> pod = args.pod();
     Filter.Answer answer =
-        pod.isEmpty() ? new Filter.Answer.Nodes(names, Map.of()) : filter.filter(pod.get(), names);
+        pod.isEmpty()
+            ? new Filter.Answer.Nodes(names, Map.of())
+            : filter.filter(pod.get(), names, args.choosy());
     boolean failed = answer instanceof Filter.Answer.Undecided;
     return Future.succeededFuture(new Answer(ExtenderWriter.filter(answer), failed));
   }

@@ -66,6 +66,9 @@ public final class Ledger {
 
   private boolean synced;
 
+  /** Pages begun so far, for their versions. */
+  private long books;
+
   public Ledger(Timing timing) {
     this.timing = timing;
   }
@@ -457,7 +460,9 @@ public final class Ledger {
   private void tick(Step step) {
     tombstones.values().removeIf(until -> until <= step.nowMs());
     for (NodeBook book : List.copyOf(nodes.values())) {
-      book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs());
+      if (book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
+        book.version++;
+      }
       for (Hold hold : List.copyOf(book.holds.values())) {
         pass(step, book, hold);
       }
@@ -487,6 +492,7 @@ public final class Ledger {
   }
 
   private void put(NodeBook book, Hold hold) {
+    book.version++;
     book.holds.put(hold.uid(), hold);
     holders.put(hold.uid(), book);
   }
@@ -514,7 +520,7 @@ public final class Ledger {
   }
 
   private NodeBook book(String name) {
-    return nodes.computeIfAbsent(name, NodeBook::new);
+    return nodes.computeIfAbsent(name, n -> new NodeBook(n, ++books << Integer.SIZE));
   }
 
   // --- what others may read ---
@@ -563,6 +569,24 @@ public final class Ledger {
     return book == null
         ? new NodeView(node, NodeView.Availability.SILENT, List.of())
         : book.view(counted, nowMs - timing.youngMs());
+  }
+
+  /** Another number after each change of what {@link #view} says; 0 of a node never heard of. */
+  public long version(String node) {
+    NodeBook book = nodes.get(node);
+    return book == null ? 0 : book.version;
+  }
+
+  /** Whether a GPU of the node is held for a nominated pod. */
+  public boolean nominatedOn(String node) {
+    return nominations.size() > 0 && holds(node).stream().anyMatch(h -> nominations.has(h.uid()));
+  }
+
+  /** Whether some hold on the node may pass by itself before long. */
+  public boolean unsettled(String node) {
+    return holds(node).stream()
+        .anyMatch(
+            h -> h.stage() != Stage.BOUND || h.placement() == null || leaving.containsKey(h.uid()));
   }
 
   /** Whether the pod's GPU is held for it while others are evicted. */

@@ -44,8 +44,15 @@ final class NodeBook {
 
   boolean live;
 
-  NodeBook(String name) {
+  /** Another number after each change. */
+  long version;
+
+  /**
+   * @param version of no earlier page of the same node
+   */
+  NodeBook(String name, long version) {
     this.name = name;
+    this.version = version;
   }
 
   Availability availability() {

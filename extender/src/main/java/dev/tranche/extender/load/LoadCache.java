@@ -12,6 +12,7 @@ import java.util.Set;
 public final class LoadCache {
   private final long staleAfterMs;
   private final Map<String, Map<String, LoadReading>> byNode = new HashMap<>();
+  private final Map<String, Long> versions = new HashMap<>();
 
   public LoadCache(long staleAfterMs) {
     this.staleAfterMs = staleAfterMs;
@@ -26,6 +27,7 @@ public final class LoadCache {
    */
   public boolean put(String node, Map<String, LoadReading> readings) {
     Map<String, LoadReading> kept = byNode.computeIfAbsent(node, n -> new HashMap<>());
+    versions.merge(node, 1L, Long::sum);
     boolean eased = false;
     for (var entry : readings.entrySet()) {
       LoadReading before = kept.put(entry.getKey(), entry.getValue());
@@ -44,6 +46,22 @@ public final class LoadCache {
 
   public void forget(String node) {
     byNode.remove(node);
+    versions.remove(node);
+  }
+
+  /** Another number after each report of the node. */
+  public long version(String node) {
+    return versions.getOrDefault(node, 0L);
+  }
+
+  /** When the first of a node's readings that is not stale becomes so. */
+  public long staleAtMs(String node, long nowMs) {
+    long first = Long.MAX_VALUE;
+    for (LoadReading reading : byNode.getOrDefault(node, Map.of()).values()) {
+      long at = reading.sampledAtMs() + staleAfterMs + 1;
+      first = at > nowMs ? Math.min(first, at) : first;
+    }
+    return first;
   }
 
   public Optional<LoadReading> get(String node, String uuid) {

@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -36,6 +37,7 @@ public final class Core {
   public final Ledger ledger;
   public final LoadCache loads;
   public final Fleet fleet;
+  public final Evaluations evaluations;
   public final Waiting waiting;
   public final Explanations explanations;
   public final ExtenderMetrics metrics;
@@ -73,6 +75,7 @@ public final class Core {
     this.ledger = new Ledger(Timing.DEFAULT);
     this.loads = new LoadCache(staleAfterMs);
     this.fleet = new Fleet(ledger, loads, Timing.DEFAULT.youngMs(), guard);
+    this.evaluations = new Evaluations(ledger, loads, fleet);
     this.waiting = new Waiting(fleet, metrics);
     this.explanations = new Explanations();
     this.nodes = nodes;
@@ -194,6 +197,7 @@ public final class Core {
       case Event.NodeGone(String name) -> {
         loads.forget(name);
         nodes.forget(name);
+        evaluations.forget(name);
       }
       default -> {}
     }
@@ -221,7 +225,19 @@ public final class Core {
   }
 
   Evaluation evaluate(PodFacts pod, String node) {
-    return fleet.evaluate(pod, node, policyOf(pod), before(pod), nowMs());
+    return evaluator(pod).apply(node);
+  }
+
+  /** {@link #evaluate} for many nodes at one moment; good until the Ledger is told something. */
+  Function<String, Evaluation> evaluator(PodFacts pod) {
+    long nowMs = nowMs();
+    Policy chosen = policyOf(pod);
+    Evaluations.Page page = evaluations.page(pod, chosen);
+    String own = ledger.hold(pod.uid()).map(Hold::node).orElse("");
+    return node ->
+        node.equals(own) || ledger.nominatedOn(node)
+            ? fleet.evaluate(pod, node, chosen, before(pod), nowMs)
+            : page.of(node, nowMs);
   }
 
   /** As if these pods had ended. */

@@ -7,8 +7,6 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
@@ -58,15 +56,13 @@ public final class Explanations {
   }
 
   void prioritized(PodFacts pod, Policy policy, List<Evaluation> evaluations, int[] scores) {
-    var scored = new ArrayList<Scored>();
-    for (int i = 0; i < scores.length; i++) {
-      scored.add(new Scored(evaluations.get(i), scores[i]));
-    }
-    scored.sort(Comparator.comparingInt((Scored s) -> s.score() == null ? 0 : -s.score()));
     Trace before = byKey.getIfPresent(pod.key());
     var refused = before == null ? List.<Evaluation>of() : before.refused();
     int refusedCount = before == null ? 0 : before.refusedCount();
-    var best = List.copyOf(scored.subList(0, Math.min(NODES_MAX, scored.size())));
+    var best =
+        Best.of(scores, NODES_MAX, 0).stream()
+            .map(i -> new Scored(evaluations.get(i), scores[i]))
+            .toList();
     var trace =
         new Trace(
             pod, policy, Instant.now(), best, evaluations.size(), refused, refusedCount, null);

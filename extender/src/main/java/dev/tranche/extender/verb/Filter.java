@@ -5,11 +5,13 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.score.Scores;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Which of the nodes that kube-scheduler names have a GPU for the pod. */
@@ -18,10 +20,19 @@ public final class Filter {
       "the room is held for other pods that are being scheduled; this is tried again";
   private final Core core;
   private final Asked asked;
+  private final int offeredMax;
 
-  public Filter(Core core, Asked asked) {
+  /** Where the next search among equals begins. */
+  private int turn;
+
+  /**
+   * @param offeredMax so many nodes at most, the best, are offered to a pod that states no soft
+   *     preference: kube-scheduler then scores these instead of thousands. 0: all that fit.
+   */
+  public Filter(Core core, Asked asked, int offeredMax) {
     this.core = core;
     this.asked = asked;
+    this.offeredMax = offeredMax;
   }
 
   public sealed interface Answer {
@@ -35,7 +46,10 @@ public final class Filter {
     record Undecided(String error) implements Answer {}
   }
 
-  public Answer filter(PodFacts pod, List<String> names) {
+  /**
+   * @param choosy the pod has soft preferences of its own among the nodes
+   */
+  public Answer filter(PodFacts pod, List<String> names, boolean choosy) {
     Optional<String> notReady = core.notReady();
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
@@ -48,7 +62,7 @@ public final class Filter {
     // What was expected of this pod is history; the room may serve it, or others, elsewhere.
     core.told(new Event.Release(pod.uid()));
     core.waiting.forget(pod.uid());
-    return decide(pod, names);
+    return decide(pod, names, choosy);
   }
 
   private @Nullable Answer bindUnderWay(PodFacts pod, List<String> names) {
@@ -63,11 +77,12 @@ public final class Filter {
         : new Answer.Undecided("pod " + pod.key() + " is being bound to node " + node);
   }
 
-  private Answer decide(PodFacts pod, List<String> names) {
+  private Answer decide(PodFacts pod, List<String> names, boolean choosy) {
     var fitting = new ArrayList<Evaluation>();
     var refused = new ArrayList<Evaluation>();
+    Function<String, Evaluation> evaluator = core.evaluator(pod);
     for (String name : names) {
-      Evaluation evaluation = core.evaluate(pod, name);
+      Evaluation evaluation = evaluator.apply(name);
       (evaluation.placement().isPresent() ? fitting : refused).add(evaluation);
     }
     core.explanations.filtered(pod, core.policyOf(pod), fitting, refused);
@@ -82,7 +97,25 @@ public final class Filter {
       // With one node left kube-scheduler skips prioritize.
       reserve(pod, fitting.getFirst());
     }
-    return new Answer.Nodes(fitting.stream().map(Evaluation::node).toList(), reasons);
+    List<Evaluation> offered = choosy ? fitting : best(pod, fitting);
+    return new Answer.Nodes(offered.stream().map(Evaluation::node).toList(), reasons);
+  }
+
+  /** Equals take turns, so that pods that come one after the other are not all offered the same. */
+  private List<Evaluation> best(PodFacts pod, List<Evaluation> fitting) {
+    if (offeredMax == 0 || fitting.size() <= offeredMax) {
+      return fitting;
+    }
+    var candidates = new ArrayList<Scores.Candidate>(fitting.size());
+    for (Evaluation evaluation : fitting) {
+      evaluation
+          .placement()
+          .ifPresent(
+              p -> candidates.add(new Scores.Candidate(evaluation.node(), evaluation.gpus(), p)));
+    }
+    int[] scores = Scores.of(core.policyOf(pod), candidates);
+    turn = (turn + offeredMax) % fitting.size();
+    return Best.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
   }
 
   private void reserve(PodFacts pod, Evaluation only) {
@@ -92,6 +125,7 @@ public final class Filter {
   private boolean transientOnly(PodFacts pod, List<Evaluation> refused) {
     return refused.stream()
         .filter(Filter::couldChange)
+        .filter(e -> core.ledger.unsettled(e.node()))
         .anyMatch(e -> core.evaluateSettled(pod, e.node()).placement().isPresent());
   }
 

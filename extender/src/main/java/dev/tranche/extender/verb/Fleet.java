@@ -66,16 +66,31 @@ public final class Fleet {
     var others =
         new Present(
             hold -> !hold.uid().equals(pod.uid()) && present.counted().test(hold), present.gone());
-    NodeView view = ledger.view(node, others::has, nowMs);
     Ask ask = pod.ask(ledger.replicasPerGpu(node, pod.resource()));
-    List<GpuView> gpus = gpus(view, others, nowMs);
+    return evaluate(node, ask, seen(node, others, nowMs), policy);
+  }
+
+  static Evaluation evaluate(String node, Ask ask, Seen seen, Policy policy) {
     Outcome outcome =
-        switch (view.availability()) {
+        switch (seen.availability()) {
           case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
           case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
-          case AVAILABLE -> Placer.place(ask, gpus, policy.order());
+          case AVAILABLE -> Placer.place(ask, seen.gpus(), policy.order());
         };
-    return new Evaluation(view.name(), ask, gpus, outcome);
+    return new Evaluation(node, ask, seen.gpus(), outcome);
+  }
+
+  /**
+   * A node's GPUs at one moment.
+   *
+   * @param young whether the weight of some hold still changes with time
+   */
+  record Seen(NodeView.Availability availability, List<GpuView> gpus, boolean young) {}
+
+  Seen seen(String node, Present present, long nowMs) {
+    NodeView view = ledger.view(node, present::has, nowMs);
+    boolean young = view.gpus().stream().anyMatch(gpu -> !gpu.young().isEmpty());
+    return new Seen(view.availability(), gpus(view, present, nowMs), young);
   }
 
   /** A node's GPUs as a pod that is not there yet sees them. */

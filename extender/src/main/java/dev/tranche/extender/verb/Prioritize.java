@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -44,9 +45,10 @@ public final class Prioritize {
     var evaluations = new ArrayList<Evaluation>();
     var candidates = new ArrayList<Candidate>();
     var scores = new LinkedHashMap<String, Integer>();
+    Function<String, Evaluation> evaluator = core.evaluator(pod);
     for (String name : names) {
       scores.put(name, 0);
-      Evaluation evaluation = core.evaluate(pod, name);
+      Evaluation evaluation = evaluator.apply(name);
       evaluation
           .placement()
           .ifPresent(

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.Test;
 final class PreemptTest {
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final Preempt preempt = new Preempt(world.core);
-  private final Filter filter = new Filter(world.core, new Asked());
+  private final Filter filter = new Filter(world.core, new Asked(), 0);
 
   @BeforeEach
   void budgets() {
@@ -125,7 +125,7 @@ final class PreemptTest {
     bound("x", 10, "a", "a0", 0);
     bound("y", 10, "a", "a1", 100);
     victims(urgent(5), Map.of("a", offered("x")));
-    filter.filter(urgent(5), List.of("a"));
+    filter.filter(urgent(5), List.of("a"), false);
     assertThat(heldOn()).isEqualTo("a");
   }
 
@@ -135,10 +135,10 @@ final class PreemptTest {
     bound("y", 10, "a", "a1", 0);
     PodFacts x = world.core.ledger.pod("x").orElseThrow();
     see(x.with(new Standing(0, Map.of(), 1, true, null)));
-    assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a")))
+    assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a"), false))
         .isInstanceOf(Filter.Answer.Undecided.class);
     world.nowMs += Timing.DEFAULT.leavingMs();
-    assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a")))
+    assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a"), false))
         .isInstanceOf(Filter.Answer.Nodes.class);
   }
 
@@ -159,7 +159,8 @@ final class PreemptTest {
   }
 
   private List<String> nodes(PodFacts pod, String node) {
-    return filter.filter(pod, List.of(node)) instanceof Filter.Answer.Nodes(var nodes, var refused)
+    return filter.filter(pod, List.of(node), false)
+            instanceof Filter.Answer.Nodes(var nodes, var refused)
         ? nodes
         : List.of();
   }

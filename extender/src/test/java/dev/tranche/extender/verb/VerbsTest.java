@@ -20,7 +20,7 @@ final class VerbsTest {
   private static final long GIB = FakeWorld.GIB;
   private static final List<String> BOTH = List.of("a", "b");
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final Filter filter = new Filter(world.core, new Asked());
+  private final Filter filter = new Filter(world.core, new Asked(), 0);
   private final Prioritize prioritize = new Prioritize(world.core);
 
   @Test
@@ -77,7 +77,7 @@ final class VerbsTest {
   @Test
   void filter_oneNodeLeft_isReserved() {
     world.report("a", new Gpu("a0", 0.2, 0));
-    filter.filter(FakeWorld.pod("p", 3), BOTH);
+    filter.filter(FakeWorld.pod("p", 3), BOTH, false);
     assertThat(world.core.ledger.hold("p").orElseThrow().node()).isEqualTo("a");
   }
 
@@ -94,8 +94,8 @@ final class VerbsTest {
   @Test
   void filter_roomHeldTentatively_isTransient() {
     world.report("a", new Gpu("a0", 0, 0));
-    filter.filter(FakeWorld.pod("p", 8), BOTH);
-    assertThat(filter.filter(FakeWorld.pod("q", 8), BOTH))
+    filter.filter(FakeWorld.pod("p", 8), BOTH, false);
+    assertThat(filter.filter(FakeWorld.pod("q", 8), BOTH, false))
         .isInstanceOf(Filter.Answer.Undecided.class);
     // Asked about again, the first pod does not stand in its own way.
     assertThat(nodes(FakeWorld.pod("p", 8)).nodes()).containsExactly("a");
@@ -195,7 +195,7 @@ final class VerbsTest {
   void notSynced_isSaid() {
     var cold = new FakeWorld(Policy.LOAD);
     cold.core.gate(() -> java.util.Optional.of("another leads"));
-    assertThat(new Filter(cold.core, new Asked()).filter(FakeWorld.pod("p", 3), BOTH))
+    assertThat(new Filter(cold.core, new Asked(), 0).filter(FakeWorld.pod("p", 3), BOTH, false))
         .isEqualTo(new Filter.Answer.Undecided("another leads"));
   }
 
@@ -209,6 +209,6 @@ final class VerbsTest {
   }
 
   private Filter.Answer.Nodes nodes(dev.tranche.extender.ledger.PodFacts pod) {
-    return (Filter.Answer.Nodes) filter.filter(pod, BOTH);
+    return (Filter.Answer.Nodes) filter.filter(pod, BOTH, false);
   }
 }

@@ -56,11 +56,12 @@ public final class SimulatedNodes implements AutoCloseable {
       Map<String, List<Gpu>> gpus,
       BiConsumer<String, Assignment> assigned) {
     Map<String, String> tokens = tokens(client, gpus.keySet());
+    // An extender closes streams that are silent, and opening thousands takes a while.
+    loop.runOnContext(start -> vertx.setPeriodic(TICK_MS, tick -> heartbeat()));
     var opening = new ArrayList<Future<Void>>();
     for (var entry : gpus.entrySet()) {
       var node = new SimulatedNode(entry.getKey(), entry.getValue(), assigned);
       nodes.put(entry.getKey(), node);
-      inTurn.add(node);
       opening.add(open(node, extenderPort, String.valueOf(tokens.get(entry.getKey()))));
       if (opening.size() == OPENED_AT_ONCE) {
         join(Future.all(opening));
@@ -70,7 +71,6 @@ public final class SimulatedNodes implements AutoCloseable {
     if (!opening.isEmpty()) {
       join(Future.all(opening));
     }
-    loop.runOnContext(start -> vertx.setPeriodic(TICK_MS, tick -> heartbeat()));
   }
 
   private Future<Void> open(SimulatedNode node, int port, String token) {
@@ -79,6 +79,7 @@ public final class SimulatedNodes implements AutoCloseable {
         go -> {
           var connection = GrpcClient.client(vertx, options());
           connections.add(connection);
+          inTurn.add(node);
           node.connect(connection, SocketAddress.inetSocketAddress(port, "localhost"), token)
               .onComplete(opened);
         });
