@@ -132,6 +132,14 @@ public final class Extender implements AutoCloseable {
         "Pods that others are evicted for and whose GPU is held meanwhile.",
         core.ledger::nominations);
     metrics.gauge(
+        "tranche.extender.packing.shapes",
+        "Different shapes of pods that policy packed tells apart.",
+        core.packing::shapes);
+    metrics.gauge(
+        "tranche.extender.packing.pods",
+        "Pods whose CPU and memory on their nodes policy packed knows.",
+        core.packing.hosts::pods);
+    metrics.gauge(
         "tranche.extender.waiting.pods",
         "Rejected pods that are woken when a GPU has room.",
         core.waiting::size);

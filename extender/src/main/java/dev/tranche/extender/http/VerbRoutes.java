@@ -77,6 +77,7 @@ public final class VerbRoutes {
     router.route().handler(BodyHandler.create(false).setBodyLimit(BODY_BYTES_MAX));
     router.post("/filter").handler(call -> answer(call, Verb.FILTER, this::filter));
     router.post("/prioritize").handler(call -> answer(call, Verb.PRIORITIZE, this::prioritize));
+    router.post("/pack").handler(call -> answer(call, Verb.PACK, this::pack));
     router.post("/bind").handler(call -> answer(call, Verb.BIND, this::bind));
     router.post("/preempt").handler(call -> answer(call, Verb.PREEMPT, this::preempt));
     return router;
@@ -125,6 +126,7 @@ public final class VerbRoutes {
       return Future.succeededFuture(error(NOT_CACHE_CAPABLE));
     }
     Optional<PodFacts> pod = args.pod();
+    pod.ifPresent(p -> filter.requested(p.uid(), args.host()));
     Filter.Answer answer =
         pod.isEmpty()
             ? new Filter.Answer.Nodes(names, Map.of())
@@ -140,6 +142,17 @@ public final class VerbRoutes {
     if (args.pod().isPresent()) {
       scores = prioritize.prioritize(args.pod().get(), names);
     }
+    return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
+  }
+
+  /** Prioritize for the pods that ask for no GPU; the others are asked about elsewhere. */
+  private Future<Answer> pack(byte[] body) throws MalformedException {
+    ExtenderArgs args = reader.args(body);
+    List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
+    Map<String, Integer> scores =
+        args.pod().isPresent()
+            ? Map.of()
+            : prioritize.withoutGpu(args.host(), names, args.choosy());
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
 

@@ -46,6 +46,7 @@ public final class ExtenderMetrics {
   public enum Verb {
     FILTER,
     PRIORITIZE,
+    PACK,
     BIND,
     PREEMPT;
 
