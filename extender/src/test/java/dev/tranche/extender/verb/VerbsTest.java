@@ -60,7 +60,7 @@ final class VerbsTest {
   void prioritize_packedByAnnotation_hasOneWinner() {
     world.report("a", new Gpu("a0", 0.1, 0));
     world.report("b", new Gpu("b0", 0.9, 0));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("x", 5, "tranche.dev/gpu=b0").on("b")));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b0").on("b")));
     var scores =
         prioritize.prioritize(FakeWorld.pod("p", 3, Names.GPU_PLACEMENT + "=packed"), BOTH);
     assertThat(scores).containsEntry("a", 0).containsEntry("b", Scores.PACKED_WINNER);

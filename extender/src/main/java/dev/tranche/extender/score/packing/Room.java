@@ -34,15 +34,24 @@ public record Room(String model, long cpuMilli, long memoryMib, int[] gpuMilli) 
 
   /** How many pods of a shape with GPUs fit side by side, were there no others. */
   int holds(Shape shape) {
+    long byHost = Math.min(times(cpuMilli, shape.cpuMilli()), times(memoryMib, shape.memoryMib()));
+    if (!shape.large()) {
+      return (int) Math.min(byHost, shares(shape, Integer.MAX_VALUE));
+    }
+    int pods = 0;
+    while (pods < byHost && shares(shape, pods + 1) >= (pods + 1) * shape.count()) {
+      pods++;
+    }
+    return pods;
+  }
+
+  /** Shares that the GPUs have room for, so many of one GPU at most: a pod's are apart. */
+  private int shares(Shape shape, int perGpuMax) {
     int shares = 0;
     for (int free : gpuMilli) {
-      shares += shape.large() ? (free >= shape.milli() ? 1 : 0) : free / shape.milli();
+      shares += Math.min(perGpuMax, free / shape.milli());
     }
-    long byGpu = shares / shape.count();
-    return (int)
-        Math.min(
-            byGpu,
-            Math.min(times(cpuMilli, shape.cpuMilli()), times(memoryMib, shape.memoryMib())));
+    return shares;
   }
 
   private static long times(long free, long each) {
