@@ -51,6 +51,12 @@ class RenderingTest {
         .contains("--default-replicas-per-gpu=4");
   }
 
+  @Test
+  void packed_scoresPodsWithoutGpusToo() {
+    assertThat(render(Map.of("extender.policy", "packed"))).contains("prioritizeVerb: pack\n");
+    assertThat(render(Map.of("extender.policy", "load"))).doesNotContain("prioritizeVerb: pack\n");
+  }
+
   private static String render(Map<String, Object> values) {
     return new Rendering("none", "none", values).render(CHART);
   }
