@@ -22,7 +22,7 @@ final class Guard {
   private static final double ALMOST = 0.95;
 
   /** Above what packing gains or loses by one choice. */
-  private static final double PRICE = 2;
+  private static final double PRICE = 10;
 
   /** Before anything is seen: one such pod in a thousand, give or take a lot. */
   private static final double PRIOR_PODS = 0.5;
