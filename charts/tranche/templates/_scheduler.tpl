@@ -21,4 +21,14 @@ extenders:
       - name: {{ $resource }}
         ignoredByScheduler: false
       {{- end }}
+  {{- if eq .root.Values.extender.policy "packed" }}
+  # Every pod that this scheduler places, so that those without GPUs take the CPU that pods with GPUs miss least.
+  - urlPrefix: {{ .url }}
+    prioritizeVerb: pack
+    weight: 1
+    nodeCacheCapable: true
+    # It only scores: the pods of others go on without it.
+    ignorable: true
+    httpTimeout: 1s
+  {{- end }}
 {{- end -}}

@@ -55,8 +55,7 @@ public final class Extender implements AutoCloseable {
 
   private final ExtenderConfig config;
   private final Vertx vertx = Vertx.vertx();
-  private final PrometheusMeterRegistry registry =
-      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final PrometheusMeterRegistry registry = registry();
   private final GpuCollector gpus = new GpuCollector();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
   private final NodeStreams streams;
@@ -124,6 +123,16 @@ public final class Extender implements AutoCloseable {
     nodeLabels.reported(node, report);
   }
 
+  private static PrometheusMeterRegistry registry() {
+    var registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    // Two of Micrometer's names break Prometheus's rules; the others tell the same.
+    registry
+        .config()
+        .meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"))
+        .meterFilter(MeterFilter.denyNameStartsWith("system.cpu.count"));
+    return registry;
+  }
+
   private static KubernetesClient hurried(KubernetesClient client) {
     var once =
         new RequestConfigBuilder()
@@ -150,11 +159,6 @@ public final class Extender implements AutoCloseable {
 
   private void observe() {
     new JvmMemoryMetrics().bindTo(registry);
-    // Two of Micrometer's names break Prometheus's rules; the others tell the same.
-    registry
-        .config()
-        .meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"))
-        .meterFilter(MeterFilter.denyNameStartsWith("system.cpu.count"));
     new ProcessorMetrics().bindTo(registry);
     registry.getPrometheusRegistry().register(gpus);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
@@ -166,6 +170,14 @@ public final class Extender implements AutoCloseable {
         "tranche.extender.nominations",
         "Pods that others are evicted for and whose GPU is held meanwhile.",
         core.ledger::nominations);
+    metrics.gauge(
+        "tranche.extender.packing.shapes",
+        "Different shapes of pods that policy packed tells apart.",
+        core.packing::shapes);
+    metrics.gauge(
+        "tranche.extender.packing.pods",
+        "Pods whose CPU and memory on their nodes policy packed knows.",
+        core.packing.hosts::pods);
     metrics.gauge(
         "tranche.extender.waiting.pods",
         "Rejected pods that are woken when a GPU has room.",

@@ -21,7 +21,7 @@ public final class Bench implements Callable<Integer> {
     List<Figure> run(Artifacts artifacts, boolean quick) throws Exception;
   }
 
-  private static final Map<String, Measurement> ALL =
+  private final Map<String, Measurement> all =
       new TreeMap<>(
           Map.of(
               "plugin",
@@ -31,7 +31,9 @@ public final class Bench implements Callable<Integer> {
               "scale",
               ScaleBench::run,
               "webhook",
-              WebhookBench::run));
+              WebhookBench::run,
+              "packing",
+              (artifacts, hurried) -> PackingBench.run(artifacts, hurried, this.traces)));
 
   @Parameters(index = "0", hidden = true)
   private Path root = Path.of(".");
@@ -42,18 +44,21 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--quick", description = "Fewer repetitions: for a look, not for the record.")
   private boolean quick;
 
+  @Option(names = "--traces", description = "Of packing: the folder with the traces.")
+  private @Nullable Path traces;
+
   @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
   private @Nullable Path out;
 
   @Override
   public Integer call() throws Exception {
-    Measurement measurement = name == null ? null : ALL.get(name);
+    Measurement measurement = name == null ? null : all.get(name);
     if (measurement == null) {
       System.err.printf(
           Locale.ROOT,
-          "%susage: ./bench NAME [--quick] [--out FILE.json]; names are %s%n",
+          "%susage: ./bench NAME [--quick] [--traces FOLDER] [--out FILE.json]; names are %s%n",
           name == null ? "" : "no benchmark \"" + name + "\"; ",
-          String.join(", ", ALL.keySet()));
+          String.join(", ", all.keySet()));
       return 2;
     }
     List<Figure> figures = measurement.run(Artifacts.of(root), quick);

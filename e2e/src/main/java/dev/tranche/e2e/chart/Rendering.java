@@ -27,18 +27,15 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
           new Rendering(
               "tranche.yaml",
               "All of Tranche, ten replicas per GPU, its own kube-scheduler beside the extender.",
-              NAMESPACE,
               Map.of()),
           new Rendering(
               "tranche-existing-scheduler.yaml",
               "All of Tranche, ten replicas per GPU, for a kube-scheduler that you configure: see"
                   + " scheduler-existing.yaml.",
-              NAMESPACE,
               Map.of("extender.mode", "service")),
           new Rendering(
               "node-plugin-only.yaml",
               "The node plugin alone, whole GPUs: in the place of NVIDIA's device plugin.",
-              NAMESPACE,
               Map.of("webhook.enabled", false, "extender.enabled", false, "replicas", 1)),
           new Rendering(
               "bare-cluster.yaml",
@@ -56,8 +53,12 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
           new Rendering(
               "guard-only.yaml",
               "The webhook alone, for its guard: nobody sees GPUs that they have not asked for.",
-              NAMESPACE,
               Map.of("nodePlugin.enabled", false, "extender.enabled", false, "replicas", 1)));
+
+  /** In the usual namespace. */
+  public Rendering(String file, String purpose, Map<String, Object> values) {
+    this(file, purpose, NAMESPACE, values);
+  }
 
   /** The file's whole text. */
   public String render(Path chart) {

@@ -137,6 +137,12 @@ class RenderingTest {
         .doesNotContain("selfSigned");
   }
 
+  @Test
+  void packed_scoresPodsWithoutGpusToo() {
+    assertThat(render(Map.of("extender.policy", "packed"))).contains("prioritizeVerb: pack\n");
+    assertThat(render(Map.of("extender.policy", "load"))).doesNotContain("prioritizeVerb: pack\n");
+  }
+
   private static String render(Map<String, Object> values) {
     return new Rendering("none", "none", values).render(CHART);
   }

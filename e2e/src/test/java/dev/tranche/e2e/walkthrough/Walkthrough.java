@@ -73,9 +73,25 @@ final class Walkthrough implements AutoCloseable {
           builder.node(adjust.apply(Node.of(node).driver(driver)));
         });
     Cluster cluster = builder.start();
-    nodes.keySet().forEach(node -> nameImage(cluster, node));
+    nodes.forEach(
+        (node, models) -> {
+          nameImage(cluster, node);
+          makeDeviceNodes(cluster, node, models.size());
+        });
     var terminal = Terminal.open(folder.resolve("terminal"), artifacts, cluster.kubeconfigYaml());
     return new Walkthrough(Page.of(ROOT, file), terminal, cluster, gpus);
+  }
+
+  /** As the driver makes them; PASS_DEVICE_SPECS gives them to containers. */
+  private static void makeDeviceNodes(Cluster cluster, String node, int gpus) {
+    cluster
+        .exec(
+            node,
+            "sh",
+            "-c",
+            "for i in $(seq 0 %d); do mknod -m 666 /dev/nvidia$i c 195 $i; done; mknod -m 666 /dev/nvidiactl c 195 255"
+                .formatted(gpus - 1))
+        .orFail("making device nodes");
   }
 
   private static void nameImage(Cluster cluster, String node) {

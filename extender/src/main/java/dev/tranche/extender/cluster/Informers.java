@@ -2,6 +2,7 @@ package dev.tranche.extender.cluster;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.preempt.Budget;
+import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
 import io.fabric8.kubernetes.api.model.HasMetadata;
@@ -48,7 +49,7 @@ public final class Informers implements AutoCloseable {
 
   /** Returns at once; the core is told when both have shown everything. */
   public void start() {
-    var podStore = new SlimStore<Pod>(pod -> PodReader.read(pod, resources).isPresent(), Pod::new);
+    var podStore = new SlimStore<Pod>(this::counts, Pod::new);
     pods =
         informer(
             client.pods().inAnyNamespace(),
@@ -113,7 +114,20 @@ public final class Informers implements AutoCloseable {
     }
   }
 
+  /** Others' pods take CPU and memory, which only packing asks about. */
+  private boolean counts(Pod pod) {
+    return core.packs() || PodReader.read(pod, resources).isPresent();
+  }
+
   private void podSeen(Pod pod) {
+    if (counts(pod)) {
+      String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
+      boolean ended = "Succeeded".equals(phase) || "Failed".equals(phase);
+      String uid = pod.getMetadata().getUid();
+      HostRequest request = PodReader.host(pod);
+      core.packing.requested(uid, request);
+      core.packing.hosts.pod(uid, pod.getSpec().getNodeName(), ended, request);
+    }
     PodReader.read(pod, resources)
         .ifPresent(facts -> loop.run(() -> core.told(new Event.PodSeen(facts))));
   }
@@ -121,6 +135,7 @@ public final class Informers implements AutoCloseable {
   private void podGone(Pod pod) {
     String uid = pod.getMetadata().getUid();
     String key = key(pod);
+    core.packing.hosts.podGone(uid);
     loop.run(() -> core.told(new Event.PodGone(uid, key)));
   }
 
@@ -130,6 +145,10 @@ public final class Informers implements AutoCloseable {
 
   private void nodeSeen(Node node) {
     var facts = NodeReader.read(node, resources);
+    if (node.getStatus() != null) {
+      var allocatable = PodReader.texts(node.getStatus().getAllocatable());
+      core.packing.hosts.node(facts.name(), HostRequest.of(allocatable));
+    }
     var labelled = NodeLabels.reading(labels, node);
     loop.run(
         () -> {
@@ -140,6 +159,7 @@ public final class Informers implements AutoCloseable {
 
   private void nodeGone(Node node) {
     String name = node.getMetadata().getName();
+    core.packing.hosts.nodeGone(name);
     loop.run(
         () -> {
           core.told(new Event.NodeGone(name));

@@ -2,6 +2,7 @@ package dev.tranche.extender.cluster;
 
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.packing.HostRequest;
 import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
@@ -9,10 +10,36 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 
 /** Reads of a Pod what we decide on. */
 public final class PodReader {
   private PodReader() {}
+
+  /** What the pod requests beside GPUs. */
+  static HostRequest host(Pod pod) {
+    var sum = new HostRequest.Sum();
+    sum.overhead(HostRequest.of(texts(pod.getSpec().getOverhead())));
+    for (Container c : pod.getSpec().getInitContainers()) {
+      sum.init(requests(c), "Always".equals(c.getRestartPolicy()));
+    }
+    pod.getSpec().getContainers().forEach(c -> sum.app(requests(c)));
+    return sum.total();
+  }
+
+  private static HostRequest requests(Container container) {
+    return container.getResources() == null
+        ? HostRequest.NONE
+        : HostRequest.of(texts(container.getResources().getRequests()));
+  }
+
+  static Map<String, String> texts(@Nullable Map<String, Quantity> quantities) {
+    var texts = new HashMap<String, String>();
+    if (quantities != null) {
+      quantities.forEach((resource, quantity) -> texts.put(resource, quantity.toString()));
+    }
+    return texts;
+  }
 
   /** Empty if the pod asks for none of the resources. */
   public static Optional<PodFacts> read(Pod pod, List<String> resources) {

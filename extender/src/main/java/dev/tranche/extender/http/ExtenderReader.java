@@ -8,6 +8,7 @@ import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodDraft;
+import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -49,7 +50,10 @@ public final class ExtenderReader {
             }
           });
       return new ExtenderArgs(
-          pod.facts(resources), names.isEmpty() ? null : names.getLast(), choosy.get());
+          pod.facts(resources),
+          names.isEmpty() ? null : names.getLast(),
+          pod.host().total(),
+          choosy.get());
     } catch (IOException e) {
       throw new MalformedException("not the extender's JSON: " + e.getMessage());
     }
@@ -180,6 +184,11 @@ public final class ExtenderReader {
             case "nodeName" -> pod.node(text(parser));
             case "priority" -> pod.priority(parser.getValueAsInt());
             case "containers" -> array(parser, () -> container(parser, pod, false));
+            case "overhead" -> {
+              var overhead = new HashMap<String, String>();
+              texts(parser, overhead);
+              pod.host().overhead(HostRequest.of(overhead));
+            }
             case "initContainers" -> array(parser, () -> container(parser, pod, true));
             case "affinity" -> object(parser, kind -> affinity(parser, choosy));
             case "topologySpreadConstraints" -> array(parser, () -> chooses(parser, choosy));
@@ -208,30 +217,35 @@ public final class ExtenderReader {
   private static void container(JsonParser parser, PodDraft pod, boolean init) throws IOException {
     var own = new HashMap<String, String>();
     var limits = new HashMap<String, String>();
+    var requests = new HashMap<String, String>();
     object(
         parser,
         field -> {
           switch (field) {
             case "name", "restartPolicy" -> own.put(field, text(parser));
-            case "resources" -> object(parser, kind -> limits(parser, kind, limits));
+            case "resources" -> object(parser, kind -> resources(parser, kind, limits, requests));
             default -> parser.skipChildren();
           }
         });
     String name = own.getOrDefault("name", "");
     if (init) {
-      pod.initContainer(name, own.get("restartPolicy"), limits);
+      String restartPolicy = own.get("restartPolicy");
+      pod.initContainer(name, restartPolicy, limits);
+      pod.host().init(HostRequest.of(requests), "Always".equals(restartPolicy));
     } else {
+      pod.host().app(HostRequest.of(requests));
       pod.container(name, limits);
     }
   }
 
   /** Of an extended resource, requests equal limits. */
-  private static void limits(JsonParser parser, String kind, Map<String, String> limits)
+  private static void resources(
+      JsonParser parser, String kind, Map<String, String> limits, Map<String, String> requests)
       throws IOException {
-    if (kind.equals("limits")) {
-      texts(parser, limits);
-    } else {
-      parser.skipChildren();
+    switch (kind) {
+      case "limits" -> texts(parser, limits);
+      case "requests" -> texts(parser, requests);
+      default -> parser.skipChildren();
     }
   }
 

@@ -1,6 +1,7 @@
 package dev.tranche.extender.http;
 
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt;
 import java.util.List;
 import java.util.Map;
@@ -21,10 +22,11 @@ public final class ExtenderV1 {
    *
    * @param pod empty: it asks for nothing of ours
    * @param nodeNames null unless the extender is configured with {@code nodeCacheCapable}
+   * @param host CPU and memory that the pod requests
    * @param choosy the pod prefers some nodes to others: by preferred affinity or topology spread
    */
   public record ExtenderArgs(
-      Optional<PodFacts> pod, @Nullable List<String> nodeNames, boolean choosy) {}
+      Optional<PodFacts> pod, @Nullable List<String> nodeNames, HostRequest host, boolean choosy) {}
 
   /**
    * @param victims by node; null unless the extender is configured with {@code nodeCacheCapable}

@@ -80,6 +80,7 @@ public final class VerbRoutes {
     Router router = Router.router(vertx);
     verb(router, Verb.FILTER, this::filter);
     verb(router, Verb.PRIORITIZE, this::prioritize);
+    verb(router, Verb.PACK, this::pack);
     verb(router, Verb.BIND, this::bind);
     verb(router, Verb.PREEMPT, this::preempt);
     return router;
@@ -109,7 +110,7 @@ public final class VerbRoutes {
   private static Answer unread(Verb verb, String why) {
     return switch (verb) {
       case FILTER, BIND -> error(why);
-      case PRIORITIZE -> new Answer(ExtenderWriter.scores(Map.of()), true);
+      case PRIORITIZE, PACK -> new Answer(ExtenderWriter.scores(Map.of()), true);
       case PREEMPT -> declined(why);
     };
   }
@@ -174,6 +175,7 @@ public final class VerbRoutes {
       return Future.succeededFuture(error(NOT_CACHE_CAPABLE));
     }
     Optional<PodFacts> pod = args.pod();
+    pod.ifPresent(p -> filter.requested(p.uid(), args.host()));
     Filter.Answer answer =
         pod.isEmpty()
             ? new Filter.Answer.Nodes(names, Map.of())
@@ -189,6 +191,17 @@ public final class VerbRoutes {
     if (args.pod().isPresent()) {
       scores = prioritize.prioritize(args.pod().get(), names);
     }
+    return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
+  }
+
+  /** Prioritize for the pods that ask for no GPU; the others are asked about elsewhere. */
+  private Future<Answer> pack(byte[] body) throws MalformedException {
+    ExtenderArgs args = reader.args(body);
+    List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
+    Map<String, Integer> scores =
+        args.pod().isPresent()
+            ? Map.of()
+            : prioritize.withoutGpu(args.host(), names, args.choosy());
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
 

@@ -10,9 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Predicate;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -61,8 +59,7 @@ public final class Ledger {
 
   private final Nominations nominations = new Nominations();
 
-  /** By uid, when a pod that still terminates was first seen to do so. */
-  private final Map<String, Long> leaving = new HashMap<>();
+  private final Leaving leaving;
 
   private boolean synced;
 
@@ -71,6 +68,7 @@ public final class Ledger {
 
   public Ledger(Timing timing) {
     this.timing = timing;
+    this.leaving = new Leaving(timing.leavingMs());
   }
 
   public List<Decision> apply(Event event, long nowMs) {
@@ -112,7 +110,7 @@ public final class Ledger {
     }
     pods.put(pod.uid(), pod);
     if (pod.standing().leaving()) {
-      leaving.putIfAbsent(pod.uid(), step.nowMs());
+      leaving.seen(pod.uid(), step.nowMs());
     }
     if (pod.ended()) {
       end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
@@ -152,7 +150,7 @@ public final class Ledger {
 
   private void end(Step step, String uid, String key, @Nullable String node, long listedUntilMs) {
     nominations.remove(uid);
-    leaving.remove(uid);
+    leaving.ended(uid);
     NodeBook holder = holders.get(uid);
     NodeBook book = holder != null ? holder : node == null ? null : book(node);
     if (book == null) {
@@ -577,18 +575,6 @@ public final class Ledger {
     return book == null ? 0 : book.version;
   }
 
-  /** Whether a GPU of the node is held for a nominated pod. */
-  public boolean nominatedOn(String node) {
-    return nominations.size() > 0 && holds(node).stream().anyMatch(h -> nominations.has(h.uid()));
-  }
-
-  /** Whether some hold on the node may pass by itself before long. */
-  public boolean unsettled(String node) {
-    return holds(node).stream()
-        .anyMatch(
-            h -> h.stage() != Stage.BOUND || h.placement() == null || leaving.containsKey(h.uid()));
-  }
-
   /** Whether the pod's GPU is held for it while others are evicted. */
   public boolean nominated(String uid) {
     return nominations.has(uid);
@@ -598,17 +584,9 @@ public final class Ledger {
     return nominations.size();
   }
 
-  /** Whether the pod terminates, and may be expected to end before long. */
-  public boolean leavesSoon(String uid, long nowMs) {
-    Long since = leaving.get(uid);
-    return since != null && nowMs - since < timing.leavingMs();
-  }
-
-  /** Uids of pods that terminate, and may be expected to end before long. */
-  public Set<String> leavingSoon(long nowMs) {
-    return leaving.keySet().stream()
-        .filter(uid -> leavesSoon(uid, nowMs))
-        .collect(Collectors.toUnmodifiableSet());
+  /** Pods that terminate. */
+  public Leaving leaving() {
+    return leaving;
   }
 
   /** Whether every node that should report has done so. */

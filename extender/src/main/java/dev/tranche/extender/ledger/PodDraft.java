@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Kind;
+import dev.tranche.extender.score.packing.HostRequest;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
 import java.util.ArrayList;
@@ -24,6 +25,7 @@ public final class PodDraft {
 
   private record Asking(String name, Kind kind, Map<String, String> limits) {}
 
+  private final HostRequest.Sum host = new HostRequest.Sum();
   private final List<Asking> inits = new ArrayList<>();
   private final List<Asking> apps = new ArrayList<>();
   private final Map<String, String> annotations = new HashMap<>();
@@ -116,6 +118,11 @@ public final class PodDraft {
     Kind kind = "Always".equals(restartPolicy) ? Kind.SIDECAR : Kind.INIT;
     inits.add(new Asking(container, kind, limits));
     return this;
+  }
+
+  /** What it requests beside GPUs; adds up by itself. */
+  public HostRequest.Sum host() {
+    return host;
   }
 
   public PodDraft container(String container, Map<String, String> limits) {

@@ -47,6 +47,7 @@ public final class ExtenderMetrics {
   public enum Verb {
     FILTER,
     PRIORITIZE,
+    PACK,
     BIND,
     PREEMPT;
 

@@ -47,11 +47,25 @@ public final class Scores {
   }
 
   private static int[] headroom(List<Candidate> candidates, ToDoubleFunction<GpuView> headroom) {
-    return candidates.stream()
-        .mapToDouble(
-            c -> c.chosen().stream().mapToDouble(headroom).average().orElse(0) * HEADROOM_MAX)
-        .mapToInt(score -> (int) Math.round(score))
-        .toArray();
+    int[] scores = new int[candidates.size()];
+    for (int i = 0; i < scores.length; i++) {
+      scores[i] = (int) Math.round(mean(candidates.get(i), headroom) * HEADROOM_MAX);
+    }
+    return scores;
+  }
+
+  /** Over the chosen GPUs. Plain loops, since it runs for thousands of nodes per pod. */
+  private static double mean(Candidate candidate, ToDoubleFunction<GpuView> headroom) {
+    Map<String, Integer> held = candidate.placement().held();
+    double sum = 0;
+    int chosen = 0;
+    for (GpuView gpu : candidate.gpus()) {
+      if (held.containsKey(gpu.uuid())) {
+        sum += headroom.applyAsDouble(gpu);
+        chosen++;
+      }
+    }
+    return chosen == 0 ? 0 : sum / chosen;
   }
 
   private static int[] packed(List<Candidate> candidates) {

@@ -43,6 +43,7 @@ public final class Core {
   public final LoadCache loads;
   public final Fleet fleet;
   public final Evaluations evaluations;
+  public final Packing packing = new Packing();
   public final Waiting waiting;
   public final Explanations explanations;
   public final ExtenderMetrics metrics;
@@ -143,6 +144,11 @@ public final class Core {
     return new Budgets(budgets.values());
   }
 
+  /** Whether pods are packed unless they say otherwise. */
+  public boolean packs() {
+    return policy == Policy.PACKED;
+  }
+
   Policy policyOf(PodFacts pod) {
     String own = pod.annotations().get(dev.tranche.api.Names.GPU_PLACEMENT);
     return Policy.parse(own).orElse(policy);
@@ -154,6 +160,7 @@ public final class Core {
    * @return completes when all assignments that follow are acknowledged
    */
   public Future<Void> apply(Event event) {
+    packing.follow(event);
     var acks = new ArrayList<Future<Void>>(1);
     for (Decision decision : ledger.apply(event, nowMs())) {
       switch (decision) {
@@ -195,14 +202,18 @@ public final class Core {
   /** An informer's or a stream's event; nobody waits for its acknowledgements. */
   public void told(Event event) {
     switch (event) {
-      case Event.PodSeen(PodFacts pod) when pod.node() != null || pod.ended() ->
-          waiting.forget(pod.uid());
+      case Event.PodSeen(PodFacts pod) when pod.node() != null || pod.ended() -> {
+        waiting.forget(pod.uid());
+        // A plain request means nothing before its node has said its R.
+        pod.stampedReplicas().ifPresent(r -> packing.learn(pod, r));
+      }
       case Event.PodGone(String uid, String key) -> waiting.forget(uid);
       case Event.NodeSeen(var node) -> nodes.configure(node.name(), node.config());
       case Event.NodeGone(String name) -> {
         loads.forget(name);
         nodes.forget(name);
         evaluations.forget(name);
+        packing.forget(name);
       }
       default -> {}
     }
@@ -240,9 +251,25 @@ public final class Core {
     Evaluations.Page page = evaluations.page(pod, chosen);
     String own = ledger.hold(pod.uid()).map(Hold::node).orElse("");
     return node ->
-        node.equals(own) || ledger.nominatedOn(node)
+        node.equals(own) || nominatedOn(node)
             ? fleet.evaluate(pod, node, chosen, before(pod), nowMs)
             : page.of(node, nowMs);
+  }
+
+  private boolean nominatedOn(String node) {
+    return ledger.nominations() > 0
+        && ledger.holds(node).stream().anyMatch(hold -> ledger.nominated(hold.uid()));
+  }
+
+  /** Whether some hold on the node may pass by itself before long. */
+  boolean unsettled(String node) {
+    long nowMs = nowMs();
+    return ledger.holds(node).stream()
+        .anyMatch(
+            hold ->
+                hold.stage() != Hold.Stage.BOUND
+                    || hold.placement() == null
+                    || ledger.leaving().soon(hold.uid(), nowMs));
   }
 
   /** As if these pods had ended. */
@@ -256,7 +283,7 @@ public final class Core {
    * terminates lasts when it does so for long.
    */
   Evaluation evaluateSettled(PodFacts pod, String node) {
-    Set<String> leaving = ledger.leavingSoon(nowMs());
+    Set<String> leaving = ledger.leaving().soon(nowMs());
     Predicate<Hold> settled =
         hold ->
             (hold.stage() == Hold.Stage.BOUND && hold.placement() != null)

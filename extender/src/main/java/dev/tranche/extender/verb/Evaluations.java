@@ -93,6 +93,11 @@ public final class Evaluations {
     return pages.computeIfAbsent(shape, s -> new Page(pod, policy));
   }
 
+  /** The same list for as long as nothing in it differs. */
+  List<GpuView> gpus(String node, long nowMs) {
+    return seen(node, nowMs).gpus();
+  }
+
   private Fleet.Seen seen(String node, long nowMs) {
     Cell cell = cells.get(node);
     long ledgerVersion = ledger.version(node);

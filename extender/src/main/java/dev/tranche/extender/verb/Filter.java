@@ -5,7 +5,9 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
+import dev.tranche.extender.score.packing.HostRequest;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -33,6 +35,11 @@ public final class Filter {
     this.core = core;
     this.asked = asked;
     this.offeredMax = offeredMax;
+  }
+
+  /** What a pod requests beside GPUs. */
+  public void requested(String uid, HostRequest request) {
+    core.packing.requested(uid, request);
   }
 
   public sealed interface Answer {
@@ -97,12 +104,26 @@ public final class Filter {
     reasons.values().forEach(core.metrics::denied);
     if (fitting.isEmpty()) {
       core.rejected(pod, refused);
+    } else if (core.policyOf(pod) == Policy.PACKED) {
+      return new Answer.Nodes(names(packed(pod, fitting, choosy)), reasons);
     } else if (fitting.size() == 1) {
       // With one node left kube-scheduler skips prioritize.
       reserve(pod, fitting.getFirst());
     }
-    List<Evaluation> offered = choosy ? fitting : best(pod, fitting);
-    return new Answer.Nodes(offered.stream().map(Evaluation::node).toList(), reasons);
+    return new Answer.Nodes(names(choosy ? fitting : best(pod, fitting)), reasons);
+  }
+
+  private static List<String> names(List<Evaluation> evaluations) {
+    return evaluations.stream().map(Evaluation::node).toList();
+  }
+
+  /** Chosen here, with every node in view; prioritize then only repeats it. */
+  private List<Evaluation> packed(PodFacts pod, List<Evaluation> fitting, boolean choosy) {
+    Optional<Packing.Winner> winner = core.packing.choose(pod, fitting);
+    winner.ifPresent(w -> core.told(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
+    return choosy || offeredMax == 0
+        ? fitting
+        : winner.map(w -> List.of(w.evaluation())).orElse(fitting);
   }
 
   /** Equals take turns, so that pods that come one after the other are not all offered the same. */
@@ -129,7 +150,7 @@ public final class Filter {
   private boolean transientOnly(PodFacts pod, List<Evaluation> refused) {
     return refused.stream()
         .filter(Filter::couldChange)
-        .filter(e -> core.ledger.unsettled(e.node()))
+        .filter(e -> core.unsettled(e.node()))
         .anyMatch(e -> core.evaluateSettled(pod, e.node()).placement().isPresent());
   }
 

@@ -131,7 +131,7 @@ public final class Preempt {
   }
 
   private boolean mayGo(PodFacts pod) {
-    return !pod.standing().leaving() || core.ledger.leavesSoon(pod.uid(), core.nowMs());
+    return !pod.standing().leaving() || core.ledger.leaving().soon(pod.uid(), core.nowMs());
   }
 
   /** Holds the GPU where kube-scheduler will probably nominate the pod; it chooses as we do. */

@@ -6,6 +6,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.Scores.Candidate;
+import dev.tranche.extender.score.packing.HostRequest;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -61,15 +62,59 @@ public final class Prioritize {
                 candidates.add(new Candidate(name, evaluation.gpus(), placement));
               });
     }
-    int[] values = Scores.of(policy, candidates);
+    int[] values =
+        policy == Policy.PACKED ? packed(pod, evaluations) : headroom(pod, policy, candidates);
     for (int i = 0; i < values.length; i++) {
       scores.put(candidates.get(i).node(), values[i]);
     }
+    core.explanations.prioritized(pod, policy, evaluations, values);
+    return scores;
+  }
+
+  private int[] headroom(PodFacts pod, Policy policy, List<Candidate> candidates) {
+    int[] values = Scores.of(policy, candidates);
     int winner = Scores.winner(values);
     if (winner >= 0) {
       reserve(pod, candidates.get(winner));
     }
-    core.explanations.prioritized(pod, policy, evaluations, values);
+    return values;
+  }
+
+  /** One winner: the node that filter chose, if it is still among those asked for. */
+  private int[] packed(PodFacts pod, List<Evaluation> evaluations) {
+    int[] values = new int[evaluations.size()];
+    String expected = core.ledger.hold(pod.uid()).map(Hold::node).orElse("");
+    for (int i = 0; i < values.length; i++) {
+      if (evaluations.get(i).node().equals(expected)) {
+        values[i] = Scores.PACKED_WINNER;
+        return values;
+      }
+    }
+    core.packing
+        .choose(pod, evaluations)
+        .ifPresent(
+            winner -> {
+              Evaluation chosen = winner.evaluation();
+              values[evaluations.indexOf(chosen)] = Scores.PACKED_WINNER;
+              reserve(pod, new Candidate(chosen.node(), chosen.gpus(), winner.placement()));
+            });
+    return values;
+  }
+
+  /**
+   * Scores for a pod that asks for no GPU: it is kept off the CPU and memory that pods with GPUs
+   * will need. All alike unless pods are packed here, and for a pod with preferences of its own.
+   */
+  public Map<String, Integer> withoutGpu(HostRequest request, List<String> names, boolean choosy) {
+    if (!core.packs() || choosy || core.notReady().isPresent()) {
+      return Map.of();
+    }
+    long nowMs = core.nowMs();
+    var scores = new LinkedHashMap<String, Integer>();
+    names.forEach(name -> scores.put(name, 0));
+    core.packing
+        .chooseWithoutGpu(request, names, name -> core.evaluations.gpus(name, nowMs))
+        .forEach(name -> scores.put(name, Scores.PACKED_WINNER));
     return scores;
   }
 

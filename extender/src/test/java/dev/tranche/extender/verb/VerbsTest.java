@@ -9,6 +9,7 @@ import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
+import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -60,10 +61,44 @@ final class VerbsTest {
   void prioritize_packedByAnnotation_hasOneWinner() {
     world.report("a", new Gpu("a0", 0.1, 0));
     world.report("b", new Gpu("b0", 0.9, 0));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("x", 5, "tranche.dev/gpu=b0").on("b")));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b0").on("b")));
     var scores =
         prioritize.prioritize(FakeWorld.pod("p", 3, Names.GPU_PLACEMENT + "=packed"), BOTH);
     assertThat(scores).containsEntry("a", 0).containsEntry("b", Scores.PACKED_WINNER);
+  }
+
+  @Test
+  void filter_packed_choosesAndOffersTheOneNode() {
+    for (String node : BOTH) {
+      world.report(node, new Gpu(node + "0", 0, 0), new Gpu(node + "1", 0, 0));
+    }
+    world.core.told(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b1").on("b")));
+    var pod = FakeWorld.pod("p", 3, Names.GPU_PLACEMENT + "=packed");
+    var one = new Filter(world.core, new Asked(), 1).filter(pod, BOTH, false);
+    assertThat(one).isEqualTo(new Filter.Answer.Nodes(List.of("b"), Map.of()));
+    assertThat(world.core.ledger.hold("p"))
+        .hasValueSatisfying(hold -> assertThat(hold.held()).containsExactly(Map.entry("b1", 3)));
+    assertThat(prioritize.prioritize(pod, BOTH)).containsEntry("b", Scores.PACKED_WINNER);
+    assertThat(new Filter(world.core, new Asked(), 1).filter(pod, BOTH, true))
+        .isEqualTo(new Filter.Answer.Nodes(BOTH, Map.of()));
+  }
+
+  @Test
+  void withoutGpu_packed_keepsOffTheCpuThatGpusNeed() {
+    var packed = new FakeWorld(Policy.PACKED);
+    for (String node : BOTH) {
+      packed.report(node, new Gpu(node + "0", 0, 0));
+      packed.core.packing.hosts.node(
+          node, new HostRequest(node.equals("a") ? 8_000 : 64_000, 1_024));
+    }
+    packed.core.packing.requested("x", new HostRequest(8_000, 512));
+    packed.core.told(new Event.PodSeen(FakeWorld.pod("x", 5, "tranche.dev/gpu=c0").on("c")));
+    var byHost = new Prioritize(packed.core);
+    assertThat(byHost.withoutGpu(new HostRequest(4_000, 128), BOTH, false))
+        .containsEntry("a", 0)
+        .containsEntry("b", Scores.PACKED_WINNER);
+    assertThat(byHost.withoutGpu(new HostRequest(4_000, 128), BOTH, true)).isEmpty();
+    assertThat(prioritize.withoutGpu(new HostRequest(4_000, 128), BOTH, false)).isEmpty();
   }
 
   @Test

@@ -123,6 +123,19 @@ public final class ExtenderPart implements AutoCloseable {
         .formatted(port);
   }
 
+  /** One more entry of the list: where pods without GPUs go, for policy {@code packed}. */
+  public String schedulerPacker() {
+    return """
+      - urlPrefix: http://127.0.0.1:%d
+        prioritizeVerb: pack
+        weight: 1
+        nodeCacheCapable: true
+        ignorable: true
+        httpTimeout: 1s
+    """
+        .formatted(verbsPort);
+  }
+
   /** Whether its readiness probe would succeed. */
   public boolean ready() {
     part.mustLive();

@@ -1,0 +1,48 @@
+package dev.tranche.e2e.bench.packing;
+
+import java.util.List;
+import java.util.function.BiPredicate;
+
+/**
+ * How full the GPUs got, in percent of all by what pods asked for.
+ *
+ * @param alloc100 when as much had been asked for as there is
+ * @param alloc130 in the end
+ * @param bigPodsPlaced of the pods with several GPUs that came before 90 % was asked for
+ */
+public record Replay(double alloc100, double alloc130, double bigPodsPlaced) {
+  private static final double EARLY = 0.9;
+  private static final int PROGRESS_PODS = 500;
+
+  /**
+   * Offers each pod once, in order.
+   *
+   * @param offer told a pod's number too; whether it was placed
+   */
+  static Replay of(
+      List<Trace.Pod> arrivals, long totalMilli, BiPredicate<Integer, Trace.Pod> offer) {
+    long asked = 0;
+    long placed = 0;
+    double alloc100 = -1;
+    int big = 0;
+    int bigPlaced = 0;
+    for (int i = 0; i < arrivals.size(); i++) {
+      Trace.Pod pod = arrivals.get(i);
+      boolean earlyBig = pod.gpus() > 1 && asked < EARLY * totalMilli;
+      asked += pod.totalMilli();
+      if (alloc100 < 0 && asked > totalMilli) {
+        alloc100 = 100.0 * placed / totalMilli;
+      }
+      boolean bound = offer.test(i, pod);
+      placed += bound ? pod.totalMilli() : 0;
+      big += earlyBig ? 1 : 0;
+      bigPlaced += earlyBig && bound ? 1 : 0;
+      if ((i + 1) % PROGRESS_PODS == 0) {
+        System.err.printf("%d pods: %.2f %% allocated%n", i + 1, 100.0 * placed / totalMilli);
+      }
+    }
+    double alloc130 = 100.0 * placed / totalMilli;
+    return new Replay(
+        alloc100 < 0 ? alloc130 : alloc100, alloc130, big == 0 ? 100 : 100.0 * bigPlaced / big);
+  }
+}

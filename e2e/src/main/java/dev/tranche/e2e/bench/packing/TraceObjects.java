@@ -1,0 +1,122 @@
+package dev.tranche.e2e.bench.packing;
+
+import dev.tranche.api.Names;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.SharingStrategy;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.Executors;
+
+/**
+ * A trace's nodes and pods as the API server has them once our webhook has seen them.
+ *
+ * @param replicas per GPU
+ */
+public record TraceObjects(Trace trace, int replicas) {
+  private static final int AT_ONCE = 8;
+  private static final long GPU_MEMORY_BYTES = 16L << 30;
+
+  public void createNodes(KubernetesClient client) {
+    try (var workers = Executors.newFixedThreadPool(AT_ONCE)) {
+      var done =
+          trace.nodes().stream()
+              .map(n -> workers.submit(() -> client.raw("/api/v1/nodes", "POST", node(n))))
+              .toList();
+      for (var each : done) {
+        each.get();
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    } catch (ExecutionException e) {
+      throw new IllegalStateException("the nodes were not created", e);
+    }
+  }
+
+  private String node(Trace.Node node) {
+    String resources =
+        "{\"cpu\":\"%dm\",\"memory\":\"%dMi\",\"pods\":\"10000\",\"%s\":\"%d\"}"
+            .formatted(node.cpuMilli(), node.memoryMib(), Names.RESOURCE, node.gpus() * replicas);
+    return """
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"%1$s","labels":{"kubernetes.io/hostname":"%1$s"}},
+    "status":{"capacity":%2$s,"allocatable":%2$s,"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}]}}
+    """
+        .formatted(node.name(), resources);
+  }
+
+  /** Replicas of each GPU that a pod gets: rounded up, as the webhook does. */
+  private int share(Trace.Pod pod) {
+    return (int) (((long) pod.gpuMilli() * replicas + 999) / 1_000);
+  }
+
+  public String pod(String name, Trace.Pod pod) {
+    String gpus =
+        pod.gpus() == 0 ? "" : ",\"%s\":\"%d\"".formatted(Names.RESOURCE, pod.gpus() * share(pod));
+    return """
+    {"apiVersion":"v1","kind":"Pod","metadata":{"name":"%s","annotations":{%s}},
+    "spec":{"terminationGracePeriodSeconds":0,"containers":[{"name":"main","image":"registry.example.com/main:v1",
+    "resources":{"requests":{"cpu":"%dm","memory":"%dMi"%s},"limits":{%s}}}]}}
+    """
+        .formatted(
+            name,
+            pod.gpus() == 0 ? "" : annotations(pod),
+            pod.cpuMilli(),
+            pod.memoryMib(),
+            gpus,
+            gpus.isEmpty() ? "" : gpus.substring(1));
+  }
+
+  private String annotations(Trace.Pod pod) {
+    var annotations = new LinkedHashMap<String, String>();
+    annotations.put(Names.GPU_FRACTION, "0." + "%03d".formatted(pod.gpuMilli() % 1_000));
+    if (pod.gpuMilli() == 1_000) {
+      annotations.put(Names.GPU_FRACTION, "1");
+    }
+    annotations.put(Names.GPU_COUNT, Integer.toString(pod.gpus()));
+    annotations.put(Names.REPLICAS_PER_GPU, Integer.toString(replicas));
+    if (!pod.models().isEmpty()) {
+      annotations.put(Names.GPU_MODEL, pod.models());
+    }
+    return String.join(
+        ",",
+        annotations.entrySet().stream()
+            .map(e -> "\"%s\":\"%s\"".formatted(e.getKey(), e.getValue()))
+            .toList());
+  }
+
+  /** What the plugins of the nodes report. */
+  public Map<String, List<Gpu>> gpus() {
+    var all = new LinkedHashMap<String, List<Gpu>>();
+    for (int i = 0; i < trace.nodes().size(); i++) {
+      var gpus = new ArrayList<Gpu>();
+      for (int k = 0; k < trace.nodes().get(i).gpus(); k++) {
+        gpus.add(gpu(new UUID(i, k), k, trace.nodes().get(i).model()));
+      }
+      all.put(trace.nodes().get(i).name(), gpus);
+    }
+    return all;
+  }
+
+  private Gpu gpu(UUID id, int index, String model) {
+    return Gpu.newBuilder()
+        .setUuid("GPU-" + id)
+        .setIndex(index)
+        .setModel(model)
+        .setMemoryTotalBytes(GPU_MEMORY_BYTES)
+        .setResource(Names.RESOURCE)
+        .setReplicas(replicas)
+        .setShared(true)
+        .setSharingStrategy(SharingStrategy.SHARING_STRATEGY_TIME_SLICING)
+        .setHealth(Health.HEALTH_HEALTHY)
+        .setNumaNode(-1)
+        .setLoad(GpuLoad.newBuilder().setSampledAtMs(System.currentTimeMillis()).build())
+        .build();
+  }
+}

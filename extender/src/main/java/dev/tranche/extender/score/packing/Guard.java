@@ -1,0 +1,152 @@
+package dev.tranche.extender.score.packing;
+
+import dev.tranche.extender.placement.AllowList;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Keeps the last rooms for pods of many GPUs: they are rare, so that what fills best starves them.
+ * Each room that could take one has a price: the GPUs of such a pod times the chance that more of
+ * them come than there are rooms. Besides the shapes seen, almost the whole of each kind of node
+ * counts as one that may come.
+ */
+final class Guard {
+  private static final int KINDS_MAX = 32;
+  private static final int GUARDED_MAX = 64;
+  private static final int ROOMS_MAX = 100_000;
+
+  /** A pod that asks for a whole node leaves some of it to the system's own pods. */
+  private static final double ALMOST = 0.95;
+
+  /** Above what packing gains or loses by one choice. */
+  private static final double PRICE = 10;
+
+  /** Before anything is seen: one such pod in a thousand, give or take a lot. */
+  private static final double PRIOR_PODS = 0.5;
+
+  private static final double PRIOR_OF = 500;
+
+  private final Shapes shapes;
+  private final Map<String, Shape> kinds = new LinkedHashMap<>();
+  private final Map<Room, int[]> known = new HashMap<>();
+  private List<Shape> guarded = List.of();
+  private int[] seen = {};
+  private double[] prices = {};
+  private boolean stale = true;
+
+  Guard(Shapes shapes) {
+    this.shapes = shapes;
+  }
+
+  /** A pod was counted. */
+  void counted(Shape shape) {
+    stale |= shape.large();
+  }
+
+  /** Sets the prices for a choice among these rooms. */
+  void price(List<Room> rooms) {
+    for (Room room : rooms) {
+      if (!known.containsKey(room)) {
+        learn(room);
+      }
+    }
+    if (stale) {
+      rebuild();
+    }
+    long[] held = new long[guarded.size()];
+    double freeMilli = 0;
+    for (Room room : rooms) {
+      freeMilli += room.freeMilli();
+      int[] holds = holds(room);
+      for (int i = 0; i < held.length; i++) {
+        held[i] += holds[i];
+      }
+    }
+    double toCome = freeMilli / shapes.meanMilli();
+    prices = new double[held.length];
+    for (int i = 0; i < prices.length; i++) {
+      double chance =
+          atLeast(held[i], seen[i] + PRIOR_PODS, toCome / (toCome + shapes.total() + PRIOR_OF));
+      prices[i] = PRICE * chance * guarded.get(i).totalMilli();
+    }
+  }
+
+  /** What it costs the large pods that one room becomes another, by the last prices. */
+  double cost(Room before, Room after) {
+    int[] had = holds(before);
+    int[] has = holds(after);
+    double cost = 0;
+    for (int i = 0; i < prices.length; i++) {
+      if (has[i] < had[i]) {
+        cost = Math.max(cost, prices[i] * (had[i] - has[i]));
+      }
+    }
+    return cost;
+  }
+
+  private void learn(Room room) {
+    if (room.wholeGpus() < room.gpuMilli().length || room.gpuMilli().length < 2) {
+      return;
+    }
+    int count = room.gpuMilli().length;
+    var whole =
+        new Shape(
+            (long) (room.cpuMilli() * ALMOST),
+            (long) (room.memoryMib() * ALMOST),
+            count,
+            Shape.WHOLE_MILLI,
+            AllowList.ANY);
+    String kind = room.model() + "/" + count;
+    Shape before = kinds.get(kind);
+    if ((before == null && kinds.size() < KINDS_MAX)
+        || (before != null && !before.covers(whole) && whole.covers(before))) {
+      kinds.put(kind, whole);
+      stale = true;
+    }
+  }
+
+  private void rebuild() {
+    stale = false;
+    var all = new ArrayList<>(kinds.values());
+    shapes.large().stream().filter(s -> !all.contains(s)).forEach(all::add);
+    guarded = List.copyOf(all.subList(0, Math.min(all.size(), GUARDED_MAX)));
+    seen = guarded.stream().mapToInt(shapes::covering).toArray();
+    known.clear();
+  }
+
+  private int[] holds(Room room) {
+    if (known.size() >= ROOMS_MAX) {
+      known.clear();
+    }
+    return known.computeIfAbsent(
+        room,
+        r ->
+            guarded.stream()
+                .mapToInt(s -> s.models().admits(r.model()) ? r.holds(s) : 0)
+                .toArray());
+  }
+
+  /**
+   * The chance of at least so many: negative binomial, as of a rate that is itself only estimated.
+   *
+   * @param strength how many were seen, with the prior
+   * @param part of the pods that is yet to come, of all with the prior
+   */
+  static double atLeast(long number, double strength, double part) {
+    double mean = strength * part / (1 - part);
+    double deviation = Math.sqrt(mean / (1 - part));
+    if (number > mean + 12 * deviation + 12) {
+      return 0;
+    }
+    double chance = Math.pow(1 - part, strength);
+    double fewer = 0;
+    for (long i = 0; i < number; i++) {
+      fewer += chance;
+      chance *= (strength + i) / (i + 1) * part;
+    }
+    return Math.max(0, 1 - fewer);
+  }
+}

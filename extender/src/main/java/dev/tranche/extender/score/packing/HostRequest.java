@@ -1,0 +1,93 @@
+package dev.tranche.extender.score.packing;
+
+import java.math.BigDecimal;
+import java.math.RoundingMode;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** CPU and memory that a pod or container requests, or that a node has. */
+public record HostRequest(long cpuMilli, long memoryMib) {
+  public static final HostRequest NONE = new HostRequest(0, 0);
+
+  private static final Pattern QUANTITY =
+      Pattern.compile(
+          "([+-]?[0-9]{1,30}(?:\\.[0-9]{0,30})?)(?:[eE]([+-]?[0-9]{1,2})|([A-Za-z]{0,2}))");
+  private static final BigDecimal MIB = BigDecimal.valueOf(1L << 20);
+  private static final BigDecimal MAX = BigDecimal.valueOf(1L << 50);
+  private static final String BINARY = "KMGTPE";
+  private static final Map<String, Integer> EXPONENTS =
+      Map.of("n", -9, "u", -6, "m", -3, "", 0, "k", 3, "M", 6, "G", 9, "T", 12, "P", 15, "E", 18);
+
+  /**
+   * Reads {@code cpu} and {@code memory} of a list of Kubernetes quantities. What cannot be read
+   * counts as nothing: it only makes a node look roomier to the score, never to the fit.
+   */
+  public static HostRequest of(Map<String, String> quantities) {
+    BigDecimal cpu = number(quantities.getOrDefault("cpu", "0")).movePointRight(3);
+    BigDecimal memory = number(quantities.getOrDefault("memory", "0"));
+    return new HostRequest(whole(cpu), whole(memory.divide(MIB, 3, RoundingMode.CEILING)));
+  }
+
+  private static long whole(BigDecimal number) {
+    return number.max(BigDecimal.ZERO).min(MAX).setScale(0, RoundingMode.CEILING).longValue();
+  }
+
+  private static BigDecimal number(String quantity) {
+    Matcher matcher = QUANTITY.matcher(quantity);
+    if (!matcher.matches()) {
+      return BigDecimal.ZERO;
+    }
+    var number = new BigDecimal(matcher.group(1));
+    String suffix = matcher.group(3);
+    if (suffix == null) {
+      return number.scaleByPowerOfTen(Integer.parseInt(matcher.group(2)));
+    }
+    if (suffix.endsWith("i")) {
+      int power = BINARY.indexOf(suffix.charAt(0)) + 1;
+      return number.multiply(BigDecimal.valueOf(1L << (10 * power)));
+    }
+    return number.scaleByPowerOfTen(EXPONENTS.getOrDefault(suffix, 0));
+  }
+
+  HostRequest plus(HostRequest other) {
+    return new HostRequest(cpuMilli + other.cpuMilli, memoryMib + other.memoryMib);
+  }
+
+  HostRequest minus(HostRequest other) {
+    return new HostRequest(cpuMilli - other.cpuMilli, memoryMib - other.memoryMib);
+  }
+
+  HostRequest max(HostRequest other) {
+    return new HostRequest(
+        Math.max(cpuMilli, other.cpuMilli), Math.max(memoryMib, other.memoryMib));
+  }
+
+  /** Adds up a pod's containers as kube-scheduler does, in the order of the spec. */
+  public static final class Sum {
+    private HostRequest sidecars = NONE;
+    private HostRequest peak = NONE;
+    private HostRequest apps = NONE;
+    private HostRequest overhead = NONE;
+
+    public void init(HostRequest request, boolean sidecar) {
+      if (sidecar) {
+        sidecars = sidecars.plus(request);
+      } else {
+        peak = peak.max(sidecars.plus(request));
+      }
+    }
+
+    public void app(HostRequest request) {
+      apps = apps.plus(request);
+    }
+
+    public void overhead(HostRequest request) {
+      overhead = request;
+    }
+
+    public HostRequest total() {
+      return sidecars.plus(apps).max(peak).plus(overhead);
+    }
+  }
+}

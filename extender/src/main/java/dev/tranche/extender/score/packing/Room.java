@@ -1,0 +1,91 @@
+package dev.tranche.extender.score.packing;
+
+import java.util.Arrays;
+
+/**
+ * What is left of a node, without its name: nodes with equal rooms are worth the same.
+ *
+ * @param model of its GPUs
+ * @param gpuMilli free thousandths of each GPU, ascending; not to be changed
+ */
+@SuppressWarnings("ArrayRecordComponent") // One of these per node and pod; equality is below.
+public record Room(String model, long cpuMilli, long memoryMib, int[] gpuMilli) {
+  public Room {
+    gpuMilli = gpuMilli.clone();
+    Arrays.sort(gpuMilli);
+  }
+
+  int freeMilli() {
+    int free = 0;
+    for (int gpu : gpuMilli) {
+      free += gpu;
+    }
+    return free;
+  }
+
+  /** GPUs that nobody has a share of. */
+  int wholeGpus() {
+    int whole = 0;
+    for (int gpu : gpuMilli) {
+      whole += gpu == Shape.WHOLE_MILLI ? 1 : 0;
+    }
+    return whole;
+  }
+
+  /** How many pods of a shape with GPUs fit side by side, were there no others. */
+  int holds(Shape shape) {
+    long byHost = Math.min(times(cpuMilli, shape.cpuMilli()), times(memoryMib, shape.memoryMib()));
+    if (!shape.large()) {
+      return (int) Math.min(byHost, shares(shape, Integer.MAX_VALUE));
+    }
+    int pods = 0;
+    while (pods < byHost && shares(shape, pods + 1) >= (pods + 1) * shape.count()) {
+      pods++;
+    }
+    return pods;
+  }
+
+  /** Shares that the GPUs have room for, so many of one GPU at most: a pod's are apart. */
+  private int shares(Shape shape, int perGpuMax) {
+    int shares = 0;
+    for (int free : gpuMilli) {
+      shares += Math.min(perGpuMax, free / shape.milli());
+    }
+    return shares;
+  }
+
+  private static long times(long free, long each) {
+    return each == 0 ? Long.MAX_VALUE : Math.max(0, free) / each;
+  }
+
+  /**
+   * The room that is left once a pod of the shape is on the fullest GPUs that have at least {@code
+   * leastMilli} free. There must be enough of them.
+   */
+  Room after(Shape shape, int leastMilli) {
+    int[] left = gpuMilli.clone();
+    int needed = shape.count();
+    for (int i = 0; i < left.length && needed > 0; i++) {
+      if (left[i] >= leastMilli) {
+        left[i] -= shape.milli();
+        needed--;
+      }
+    }
+    return new Room(model, cpuMilli - shape.cpuMilli(), memoryMib - shape.memoryMib(), left);
+  }
+
+  @Override
+  public boolean equals(Object other) {
+    return other instanceof Room room
+        && cpuMilli == room.cpuMilli
+        && memoryMib == room.memoryMib
+        && model.equals(room.model)
+        && Arrays.equals(gpuMilli, room.gpuMilli);
+  }
+
+  @Override
+  public int hashCode() {
+    long host = cpuMilli * 31 + memoryMib;
+    return (Long.hashCode(host) * 31 + Arrays.hashCode(gpuMilli)) * 31 + model.hashCode();
+  }
+}

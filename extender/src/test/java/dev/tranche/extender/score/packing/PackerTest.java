@@ -1,0 +1,111 @@
+package dev.tranche.extender.score.packing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.placement.AllowList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class PackerTest {
+  private final Packer packer = new Packer();
+
+  private static Shape shape(long cpuMilli, int count, int milli) {
+    return new Shape(cpuMilli, 1_024, count, milli, AllowList.ANY);
+  }
+
+  private static Room room(long cpuMilli, int... gpuMilli) {
+    return new Room("Tesla T4", cpuMilli, 1 << 20, gpuMilli);
+  }
+
+  private void learn(Shape shape, int times) {
+    for (int i = 0; i < times; i++) {
+      packer.learn(shape + "-" + i, shape);
+    }
+  }
+
+  @Test
+  void choose_takesTheGpuThatItFills() {
+    learn(shape(1_000, 1, 500), 100);
+    assertThat(packer.choose(shape(1_000, 1, 500), List.of(room(64_000, 500, 1_000, 1_000))))
+        .contains(new Packer.Choice(0, 500));
+  }
+
+  @Test
+  void choose_leavesWhatTheNextPodsNeed() {
+    learn(shape(1_000, 1, 700), 100);
+    // Best fit would take the 700, and leave 400 and 300, which serve nobody.
+    assertThat(packer.choose(shape(1_000, 1, 300), List.of(room(64_000, 700, 1_000))))
+        .contains(new Packer.Choice(0, 1_000));
+  }
+
+  @Test
+  void choose_sparesNodesWhoseCpuIsScarce() {
+    learn(shape(8_000, 1, 1_000), 100);
+    assertThat(
+            packer.choose(
+                shape(32_000, 1, 1_000),
+                List.of(
+                    room(64_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000),
+                    room(104_000, 1_000, 1_000))))
+        .contains(new Packer.Choice(1, 1_000));
+  }
+
+  @Test
+  void choose_keepsTheLastRoomForALargePod() {
+    learn(shape(1_000, 1, 1_000), 2_000);
+    learn(shape(8_000, 8, 1_000), 4);
+    int[] eight = {1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000};
+    // By leftovers both are the same: every GPU will be used.
+    var rooms = List.of(room(128_000, eight), room(128_000, 1_000, 1_000, 1_000, 1_000, 1_000));
+    assertThat(packer.choose(shape(1_000, 1, 1_000), rooms)).map(Packer.Choice::index).contains(1);
+  }
+
+  @Test
+  void choose_withoutRoom_isNobody() {
+    assertThat(packer.choose(shape(1_000, 1, 500), List.of(room(64_000, 400, 400)))).isEmpty();
+    assertThat(packer.choose(shape(1_000, 2, 500), List.of(room(64_000, 400, 500)))).isEmpty();
+    assertThat(packer.choose(shape(1_000, 1, 500), List.of())).isEmpty();
+  }
+
+  @Test
+  void choose_severalGpus_leavesRoomForAsMany() {
+    learn(shape(1_000, 2, 600), 100);
+    assertThat(packer.choose(shape(1_000, 2, 600), List.of(room(64_000, 600, 600, 1_000, 1_000))))
+        .contains(new Packer.Choice(0, 600));
+  }
+
+  @Test
+  void holds_countsAPodsSharesOnDifferentGpus() {
+    assertThat(room(64_000, 500, 1_000, 1_000).holds(shape(1_000, 2, 500))).isEqualTo(2);
+    assertThat(room(64_000, 100, 1_000).holds(shape(1_000, 2, 500))).isZero();
+    assertThat(room(1_500, 1_000, 1_000).holds(shape(1_000, 1, 500))).isEqualTo(1);
+  }
+
+  @Test
+  void cheapest_isWhereNoGpuMissesTheCpu() {
+    learn(shape(12_000, 1, 1_000), 100);
+    var rooms = List.of(room(12_000, 1_000), room(96_000, 1_000), room(8_000), room(4_000, 0));
+    assertThat(packer.cheapest(Shape.withoutGpu(4_000, 0), rooms)).containsExactly(1, 2, 3);
+  }
+
+  @Test
+  void learn_theSamePodTwice_countsOnce() {
+    var shapes = new Shapes();
+    assertThat(shapes.count("a", shape(1, 1, 500))).isTrue();
+    assertThat(shapes.count("a", shape(1, 1, 500))).isFalse();
+    assertThat(shapes.total()).isEqualTo(1);
+  }
+
+  @Test
+  void learn_moreShapesThanAreKept_forgetsTheRarest() {
+    var shapes = new Shapes();
+    shapes.count("first", shape(1, 1, 500));
+    shapes.count("second", shape(1, 1, 500));
+    for (int i = 0; i < 2 * Shapes.SHAPES_MAX; i++) {
+      shapes.count("pod-" + i, shape(1_000 + i, 1, 500));
+    }
+    assertThat(shapes.size()).isEqualTo(Shapes.SHAPES_MAX);
+    assertThat(shapes.all()).contains(shape(1, 1, 500));
+    assertThat(shapes.total()).isEqualTo(Shapes.SHAPES_MAX + 1);
+  }
+}

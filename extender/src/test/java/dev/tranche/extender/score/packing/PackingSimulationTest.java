@@ -1,0 +1,117 @@
+package dev.tranche.extender.score.packing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.placement.AllowList;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** A small cluster is filled with pods of random shapes, by our choice and by best fit. */
+final class PackingSimulationTest {
+  private static final double ARRIVE_IN_ALL = 1.3;
+  private static final int[] SHARES = {100, 250, 300, 460, 500, 700, 1_000, 1_000, 1_000};
+  private static final long[] CPUS = {1_000, 4_000, 6_000, 8_000, 12_000, 16_000};
+
+  @FunctionalInterface
+  private interface Choose extends BiFunction<Shape, List<Room>, Optional<Packer.Choice>> {}
+
+  /**
+   * @param ratio of the GPUs that is placed
+   * @param largePlaced of the pods of several GPUs that came before 90 % was asked for
+   */
+  private record Filled(double ratio, double largePlaced) {}
+
+  @ParameterizedTest
+  @ValueSource(longs = {1, 2, 3})
+  void packed_fillsMoreThanBestFit_andStarvesNoLargePod(long seed) {
+    var packer = new Packer();
+    var pods = new AtomicInteger();
+    Filled packed =
+        fill(
+            seed,
+            (shape, rooms) -> {
+              packer.learn("pod-" + pods.incrementAndGet(), shape);
+              return packer.choose(shape, rooms);
+            });
+    Filled bestFit = fill(seed, PackingSimulationTest::bestFit);
+    assertThat(packed.ratio()).isGreaterThan(bestFit.ratio() + 0.01);
+    assertThat(packed.largePlaced()).isGreaterThanOrEqualTo(0.99);
+  }
+
+  private static List<Room> cluster() {
+    var rooms = new ArrayList<Room>();
+    for (int i = 0; i < 80; i++) {
+      int gpus = i % 4 == 0 ? 2 : 8;
+      int[] free = new int[gpus];
+      Arrays.fill(free, Shape.WHOLE_MILLI);
+      rooms.add(new Room(gpus == 2 ? "T4" : "A10", 96_000, 400_000, free));
+    }
+    return rooms;
+  }
+
+  private static Shape next(Random random) {
+    int count = random.nextInt(100) == 0 ? 8 : 1;
+    int milli = count > 1 ? Shape.WHOLE_MILLI : SHARES[random.nextInt(SHARES.length)];
+    long cpuMilli = count > 1 ? 64_000 : CPUS[random.nextInt(CPUS.length)];
+    return new Shape(cpuMilli, 4_096, count, milli, AllowList.ANY);
+  }
+
+  private static Filled fill(long seed, Choose choose) {
+    var random = new Random(seed);
+    List<Room> rooms = cluster();
+    long total = rooms.stream().mapToLong(Room::freeMilli).sum();
+    long asked = 0;
+    long placed = 0;
+    int large = 0;
+    int largePlaced = 0;
+    while (asked < ARRIVE_IN_ALL * total) {
+      Shape shape = next(random);
+      boolean earlyLarge = shape.large() && asked < 0.9 * total;
+      asked += shape.totalMilli();
+      boolean fits = place(rooms, shape, choose);
+      placed += fits ? shape.totalMilli() : 0;
+      large += earlyLarge ? 1 : 0;
+      largePlaced += earlyLarge && fits ? 1 : 0;
+    }
+    return new Filled((double) placed / total, (double) largePlaced / large);
+  }
+
+  private static boolean place(List<Room> rooms, Shape shape, Choose choose) {
+    var fitting = new ArrayList<Integer>();
+    for (int i = 0; i < rooms.size(); i++) {
+      if (rooms.get(i).holds(shape) > 0) {
+        fitting.add(i);
+      }
+    }
+    List<Room> candidates = fitting.stream().map(rooms::get).toList();
+    Optional<Packer.Choice> choice = choose.apply(shape, candidates);
+    choice.ifPresent(
+        c ->
+            rooms.set(
+                fitting.get(c.index()), candidates.get(c.index()).after(shape, c.leastMilli())));
+    return choice.isPresent();
+  }
+
+  private static Optional<Packer.Choice> bestFit(Shape shape, List<Room> rooms) {
+    Packer.@Nullable Choice best = null;
+    int least = Integer.MAX_VALUE;
+    for (int i = 0; i < rooms.size(); i++) {
+      for (int gpu : rooms.get(i).gpuMilli()) {
+        int left = 100 * (gpu - shape.milli()) + rooms.get(i).freeMilli() / Shape.WHOLE_MILLI;
+        if (gpu >= shape.milli() && left < least && !(shape.large() && gpu < Shape.WHOLE_MILLI)) {
+          least = left;
+          best = new Packer.Choice(i, gpu);
+        }
+      }
+    }
+    return Optional.ofNullable(best);
+  }
+}
