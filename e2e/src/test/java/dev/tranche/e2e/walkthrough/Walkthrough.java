@@ -82,15 +82,15 @@ final class Walkthrough implements AutoCloseable {
     return new Walkthrough(Page.of(ROOT, file), terminal, cluster, gpus);
   }
 
-  /** As the driver makes them; PASS_DEVICE_SPECS gives them to containers. */
+  /** Where the driver is; PASS_DEVICE_SPECS gives them to containers. */
   private static void makeDeviceNodes(Cluster cluster, String node, int gpus) {
     cluster
         .exec(
             node,
             "sh",
             "-c",
-            "for i in $(seq 0 %d); do mknod -m 666 /dev/nvidia$i c 195 $i; done; mknod -m 666 /dev/nvidiactl c 195 255"
-                .formatted(gpus - 1))
+            "mkdir -p %1$s; cd %1$s; for i in $(seq 0 %2$d); do mknod -m 666 nvidia$i c 195 $i; done; mknod -m 666 nvidiactl c 195 255"
+                .formatted(Node.DRIVER_ROOT + "/dev", gpus - 1))
         .orFail("making device nodes");
   }
 
