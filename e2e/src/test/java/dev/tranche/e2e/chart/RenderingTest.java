@@ -138,6 +138,6 @@ class RenderingTest {
   }
 
   private static String render(Map<String, Object> values) {
-    return new Rendering("none", "none", values).render(CHART);
+    return new Rendering("none", "none", "tranche", values).render(CHART);
   }
 }
