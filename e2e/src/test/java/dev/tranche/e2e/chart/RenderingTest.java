@@ -31,16 +31,13 @@ class RenderingTest {
 
   @ParameterizedTest
   @CsvSource({
-    "extender.mode, both, scheduler (a stock kube-scheduler in our pod) and service",
-    "extender.policy, fast, 'load, packed and spread'",
-    "mps.root, run/mps, a folder of the node",
-    "webhook.compat.run, true, webhook.compat.run is unknown; allowed are kai and hami",
-    "extender.memoryGuard, on, 'enforce, score and off'",
-    "guard.mode, off, 'audit (tell, change nothing), void'",
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
+    "config.default, theirs, 'config.default is \"theirs\", which is no key of config.map'",
+    "config.name, theirs, config.map and config.name are both set",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {
-    assertThatThrownBy(() -> render(Map.of(key, value))).hasMessageContaining(sentence);
+    assertThatThrownBy(() -> render(Map.of("config.map.ours", "version: v1", key, value)))
+        .hasMessageContaining(sentence);
   }
 
   @Test
