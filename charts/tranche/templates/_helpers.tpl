@@ -194,4 +194,7 @@ readinessProbe:
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}
 {{- end -}}
+{{- if and .Values.networkPolicies.enabled .Values.extender.enabled (eq .Values.extender.mode "service") (not .Values.networkPolicies.schedulerCidrs) -}}
+{{- fail "networkPolicies.enabled with extender.mode service needs networkPolicies.schedulerCidrs: without the addresses of your kube-scheduler it could not ask the extender, and no GPU pod would be bound. Give the control plane's, for example [10.0.0.0/24]." -}}
+{{- end -}}
 {{- end -}}

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.marcnuri.helm.Helm;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -132,6 +133,26 @@ class RenderingTest {
                     "corporate")))
         .contains("name: corporate")
         .doesNotContain("selfSigned");
+  }
+
+  @Test
+  void networkPolicies_letInWhatEachPartIsFor_andNothingElse() {
+    assertThat(render(Map.of())).doesNotContain("kind: NetworkPolicy");
+    String beside = render(Map.of("networkPolicies.enabled", true));
+    assertThat(beside.split("kind: NetworkPolicy", -1)).hasSize(4);
+    assertThat(beside)
+        .contains("port: https", "port: stream", "port: metrics")
+        .doesNotContain("port: verbs", "Egress");
+    var service = new HashMap<String, Object>();
+    service.put("networkPolicies.enabled", true);
+    service.put("extender.mode", "service");
+    assertThatThrownBy(() -> render(service))
+        .hasMessageContaining("networkPolicies.schedulerCidrs");
+    service.put("networkPolicies.schedulerCidrs[0]", "10.0.0.0/24");
+    service.put("networkPolicies.metricsNamespaceSelector.matchLabels.monitors", "true");
+    assertThat(render(service))
+        .contains("port: verbs}\n      from:\n        - ipBlock: {cidr: \"10.0.0.0/24\"}")
+        .contains("namespaceSelector:\n            matchLabels:\n              monitors:");
   }
 
   private static String render(Map<String, Object> values) {
