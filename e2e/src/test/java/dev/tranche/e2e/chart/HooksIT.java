@@ -28,6 +28,17 @@ class HooksIT {
         .doesNotContain("gpu-fraction", "schedulerName");
   }
 
+  @Test
+  void cleanup_comesAfterTheUninstallation_withItsOwnRights() throws Exception {
+    String hooks = template("cleanup", "");
+    assertThat(hooks.split("helm.sh/hook: post-delete", -1)).hasSize(7);
+    assertThat(hooks)
+        .contains("kind: Job", "cleanup]\n", "args: [--name=tranche, --namespace=tranche]")
+        .doesNotContain("component: extender", "verbs: [create");
+    assertThat(template("cleanup", "--set guard.enabled=false,extender.enabled=false"))
+        .contains("kind: Job");
+  }
+
   private static String template(String name, String values) throws Exception {
     String helm = "\"$(" + Path.of("../.build/helm.sh").toAbsolutePath() + ")\"";
     String command =
