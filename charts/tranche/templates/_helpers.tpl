@@ -150,9 +150,9 @@ default: |
 
 {{/* Labels are strings; `--set nodeSelector.x=true` gives a boolean, which the API server would refuse. */}}
 {{- define "tranche.nodeSelector" -}}
-{{- range $key, $value := . }}
-{{ $key }}: {{ toString $value | quote }}
-{{- end }}
+{{- $labels := dict -}}
+{{- range $key, $value := . -}}{{- $_ := set $labels $key (toString $value) -}}{{- end -}}
+{{- toYaml $labels -}}
 {{- end -}}
 
 {{- define "tranche.podSecurity" -}}
