@@ -35,6 +35,8 @@ class HooksIT {
     assertThat(hooks)
         .contains("kind: Job", "cleanup]\n", "args: [--name=tranche, --namespace=tranche]")
         .doesNotContain("component: extender", "verbs: [create");
+    assertThat(RightsTest.documented("## While it is uninstalled"))
+        .containsExactlyInAnyOrderElementsOf(Rights.of(hooks));
     assertThat(template("cleanup", "--set guard.enabled=false,extender.enabled=false"))
         .contains("kind: Job");
   }

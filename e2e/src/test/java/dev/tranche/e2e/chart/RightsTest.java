@@ -89,7 +89,7 @@ class RightsTest {
   }
 
   /** A section's table without its last column, which says why. */
-  private static List<String> documented(String heading) throws IOException {
+  static List<String> documented(String heading) throws IOException {
     String page = Files.readString(Path.of("../docs/rbac.md"));
     String section = page.substring(page.indexOf("\n" + heading + "\n") + heading.length() + 2);
     return section
