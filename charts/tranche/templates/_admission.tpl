@@ -48,15 +48,3 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "tranche.name" . }}-ex
 {{- end -}}
 {{- $names | uniq | toJson -}}
 {{- end -}}
-
-{{/* Values of ours that cannot be meant are refused here, in sentences. */}}
-{{- define "tranche.validateAdmission" -}}
-{{- if not (kindIs "map" .Values.webhook.compat) -}}
-{{- fail "webhook.compat is a map of the words that are understood, for example {kai: true, hami: false}." -}}
-{{- end -}}
-{{- range $word, $on := .Values.webhook.compat -}}
-{{- if not (has $word (list "kai" "hami")) -}}
-{{- fail (printf "webhook.compat.%s is unknown; allowed are kai and hami." $word) -}}
-{{- end -}}
-{{- end -}}
-{{- end -}}

@@ -87,6 +87,7 @@ default: |
   "MOFED_ENABLED" .Values.mofedEnabled
   "NVIDIA_CDI_HOOK_PATH" .Values.cdi.nvidiaHookPath -}}
 {{- range $key, $value := $given -}}
+{{- if kindIs "slice" $value -}}{{- $value = join "," $value -}}{{- end -}}
 {{- if and (not (kindIs "invalid" $value)) (ne (toString $value) "") -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
 {{- end -}}
 {{- range $key, $value := .Values.nodePlugin.env -}}{{- $_ := set $env $key (toString $value) -}}{{- end -}}
@@ -149,9 +150,9 @@ default: |
 
 {{/* Labels are strings; `--set nodeSelector.x=true` gives a boolean, which the API server would refuse. */}}
 {{- define "tranche.nodeSelector" -}}
-{{- range $key, $value := . }}
-{{ $key }}: {{ toString $value | quote }}
-{{- end }}
+{{- $labels := dict -}}
+{{- range $key, $value := . -}}{{- $_ := set $labels $key (toString $value) -}}{{- end -}}
+{{- toYaml $labels -}}
 {{- end -}}
 
 {{- define "tranche.podSecurity" -}}
@@ -182,7 +183,7 @@ readinessProbe:
   periodSeconds: 2
 {{- end -}}
 
-{{/* Values that cannot be meant are refused here, in sentences. */}}
+{{/* Values that cannot be meant together are refused here, in sentences; each by itself is refused by values.schema.json. */}}
 {{- define "tranche.validate" -}}
 {{- if and .Values.config.map .Values.config.name -}}
 {{- fail "config.map and config.name are both set: give the config's keys in config.map, or the name of a ConfigMap that exists in config.name, not both." -}}
@@ -190,22 +191,10 @@ readinessProbe:
 {{- if and .Values.config.default .Values.config.map (not (hasKey .Values.config.map .Values.config.default)) -}}
 {{- fail (printf "config.default is %q, which is no key of config.map; its keys are %s." .Values.config.default (keys .Values.config.map | sortAlpha | join ", ")) -}}
 {{- end -}}
-{{- if not (has .Values.extender.mode (list "scheduler" "service")) -}}
-{{- fail (printf "extender.mode is %q; allowed are scheduler (a stock kube-scheduler in our pod) and service (behind a Service, for a kube-scheduler of yours)." .Values.extender.mode) -}}
-{{- end -}}
-{{- if not (has .Values.extender.memoryGuard (list "enforce" "score" "off")) -}}
-{{- fail (printf "extender.memoryGuard is %q; allowed are enforce, score and off." .Values.extender.memoryGuard) -}}
-{{- end -}}
-{{- if not (has .Values.extender.policy (list "load" "packed" "spread")) -}}
-{{- fail (printf "extender.policy is %q; allowed are load, packed and spread." .Values.extender.policy) -}}
-{{- end -}}
-{{- if not (hasPrefix "/" .Values.mps.root) -}}
-{{- fail (printf "mps.root is %q; it is a folder of the node, from its root on, such as /run/nvidia/mps." .Values.mps.root) -}}
-{{- end -}}
-{{- if not (has .Values.guard.mode (list "audit" "void" "deny")) -}}
-{{- fail (printf "guard.mode is %q; allowed are audit (tell, change nothing), void (take away what a patch can, tell the rest) and deny (refuse the pod)." .Values.guard.mode) -}}
-{{- end -}}
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}
+{{- end -}}
+{{- if and .Values.networkPolicies.enabled .Values.extender.enabled (eq .Values.extender.mode "service") (not .Values.networkPolicies.schedulerCidrs) -}}
+{{- fail "networkPolicies.enabled with extender.mode service needs networkPolicies.schedulerCidrs: without the addresses of your kube-scheduler it could not ask the extender, and no GPU pod would be bound. Give the control plane's, for example [10.0.0.0/24]." -}}
 {{- end -}}
 {{- end -}}

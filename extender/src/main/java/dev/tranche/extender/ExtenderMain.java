@@ -1,17 +1,25 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.cluster.Cleanup;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Duration;
+import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
 import picocli.CommandLine.ParameterException;
 
-/** Configuration, parts, start. */
+/** Configuration, parts, start; with {@code cleanup} first, the end of an installation. */
 public final class ExtenderMain {
   private static final int USAGE = 2;
   private static final int FAILED = 1;
+  private static final String CLEANUP = "cleanup";
+
+  /** Longer than a pod's termination may take. */
+  private static final int CLEANUP_LOOKS_MAX = 60;
+
   private static final Duration STOP = Duration.ofSeconds(15);
   private static final Logger log = LoggerFactory.getLogger(ExtenderMain.class);
 
@@ -20,13 +28,18 @@ public final class ExtenderMain {
   public static void main(String[] args) throws InterruptedException {
     var flags = new ExtenderFlags();
     var line = new CommandLine(flags);
+    boolean cleanup = args.length > 0 && args[0].equals(CLEANUP);
     try {
-      line.parseArgs(args);
+      line.parseArgs(cleanup ? Arrays.copyOfRange(args, 1, args.length) : args);
     } catch (ParameterException e) {
       log.error("{}; --help lists the flags", e.getMessage());
       System.exit(USAGE);
     }
     if (CommandLine.printHelpIfRequested(line.getParseResult())) {
+      return;
+    }
+    if (cleanup) {
+      cleanUp(flags);
       return;
     }
     switch (ExtenderConfig.of(flags)) {
@@ -37,6 +50,20 @@ public final class ExtenderMain {
         System.exit(USAGE);
       }
       case ExtenderConfig.Parsed.Valid(ExtenderConfig config) -> run(config);
+    }
+  }
+
+  private static void cleanUp(ExtenderFlags flags) throws InterruptedException {
+    if (flags.name.isEmpty() || flags.namespace.isEmpty()) {
+      log.error("cleanup needs --name and --namespace (or POD_NAMESPACE) of the installation");
+      System.exit(USAGE);
+    }
+    try (var client = new KubernetesClientBuilder().build()) {
+      int nodes = new Cleanup(client, flags.name, flags.namespace).run(CLEANUP_LOOKS_MAX);
+      log.info("nothing of {} is left; {} nodes were cleaned", flags.name, nodes);
+    } catch (IllegalStateException | KubernetesClientException e) {
+      log.error("{} is not cleaned up", flags.name, e);
+      System.exit(FAILED);
     }
   }
 

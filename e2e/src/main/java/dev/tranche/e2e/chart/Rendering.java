@@ -73,9 +73,17 @@ public record Rendering(String file, String purpose, String namespace, Map<Strin
             .formatted(purpose)
         + (namespace.equals(KUBE_SYSTEM)
             ? ""
-            : "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: " + namespace + "\n")
+            : "---\napiVersion: v1\nkind: Namespace\nmetadata:\n  name: %s\n  labels:\n    pod-security.kubernetes.io/enforce: %s\n"
+                .formatted(namespace, podSecurity()))
         + template.call().strip()
         + "\n";
+  }
+
+  /**
+   * The node plugin mounts folders of the node and needs its PID namespace; the rest needs nothing.
+   */
+  private String podSecurity() {
+    return Boolean.FALSE.equals(values.get("nodePlugin.enabled")) ? "restricted" : "privileged";
   }
 
   public String committed(Path deploy) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.marcnuri.helm.Helm;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,16 +32,13 @@ class RenderingTest {
 
   @ParameterizedTest
   @CsvSource({
-    "extender.mode, both, scheduler (a stock kube-scheduler in our pod) and service",
-    "extender.policy, fast, 'load, packed and spread'",
-    "mps.root, run/mps, a folder of the node",
-    "webhook.compat.run, true, webhook.compat.run is unknown; allowed are kai and hami",
-    "extender.memoryGuard, on, 'enforce, score and off'",
-    "guard.mode, off, 'audit (tell, change nothing), void'",
     "webhook.enabled, false, extender.enabled needs webhook.enabled",
+    "config.default, theirs, 'config.default is \"theirs\", which is no key of config.map'",
+    "config.name, theirs, config.map and config.name are both set",
   })
   void impossibleValues_areRefusedInASentence(String key, String value, String sentence) {
-    assertThatThrownBy(() -> render(Map.of(key, value))).hasMessageContaining(sentence);
+    assertThatThrownBy(() -> render(Map.of("config.map.ours", "version: v1", key, value)))
+        .hasMessageContaining(sentence);
   }
 
   @Test
@@ -143,7 +141,27 @@ class RenderingTest {
     assertThat(render(Map.of("extender.policy", "load"))).doesNotContain("prioritizeVerb: pack\n");
   }
 
+  @Test
+  void networkPolicies_letInWhatEachPartIsFor_andNothingElse() {
+    assertThat(render(Map.of())).doesNotContain("kind: NetworkPolicy");
+    String beside = render(Map.of("networkPolicies.enabled", true));
+    assertThat(beside.split("kind: NetworkPolicy", -1)).hasSize(4);
+    assertThat(beside)
+        .contains("port: https", "port: stream", "port: metrics")
+        .doesNotContain("port: verbs", "Egress");
+    var service = new HashMap<String, Object>();
+    service.put("networkPolicies.enabled", true);
+    service.put("extender.mode", "service");
+    assertThatThrownBy(() -> render(service))
+        .hasMessageContaining("networkPolicies.schedulerCidrs");
+    service.put("networkPolicies.schedulerCidrs[0]", "10.0.0.0/24");
+    service.put("networkPolicies.metricsNamespaceSelector.matchLabels.monitors", "true");
+    assertThat(render(service))
+        .contains("port: verbs}\n      from:\n        - ipBlock: {cidr: \"10.0.0.0/24\"}")
+        .contains("namespaceSelector:\n            matchLabels:\n              monitors:");
+  }
+
   private static String render(Map<String, Object> values) {
-    return new Rendering("none", "none", values).render(CHART);
+    return new Rendering("none", "none", "tranche", values).render(CHART);
   }
 }

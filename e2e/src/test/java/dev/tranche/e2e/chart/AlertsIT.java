@@ -1,0 +1,40 @@
+package dev.tranche.e2e.chart;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class AlertsIT {
+  private static final Path PROMTOOL = Path.of("../.build/promtool.sh").toAbsolutePath();
+
+  @Test
+  void rules_passPrometheusOwnCheck(@TempDir Path folder) throws Exception {
+    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFile());
+    assertThat(promtool(folder, "check rules rules.yaml")).contains("SUCCESS");
+  }
+
+  @Test
+  void alerts_fireForWhatTheyName_andStayQuietOtherwise(@TempDir Path folder) throws Exception {
+    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFile());
+    try (var cases = AlertsIT.class.getResourceAsStream("/chart/alerts.yaml")) {
+      Files.write(folder.resolve("cases.yaml"), requireNonNull(cases).readAllBytes());
+    }
+    assertThat(promtool(folder, "test rules cases.yaml")).contains("SUCCESS");
+  }
+
+  private static String promtool(Path folder, String arguments) throws Exception {
+    Process process =
+        new ProcessBuilder("bash", "-c", "\"$(" + PROMTOOL + ")\" " + arguments)
+            .directory(folder.toFile())
+            .redirectErrorStream(true)
+            .start();
+    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertThat(process.waitFor()).as(said).isZero();
+    return said;
+  }
+}

@@ -1,0 +1,60 @@
+package dev.tranche.e2e.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.regex.MatchResult;
+import java.util.regex.Pattern;
+import org.junit.jupiter.api.Test;
+
+class MonitoringTest {
+  private static final Pattern METRIC = Pattern.compile("tranche_[a-z_]+");
+
+  @Test
+  void alerts_askForMetricsThatThereAre() throws IOException {
+    String known = Files.readString(Path.of("../docs/metrics.md"));
+    var asked = METRIC.matcher(Alerts.ruleFile()).results().map(MatchResult::group).distinct();
+    assertThat(asked).hasSizeGreaterThan(10).allMatch(metric -> known.contains("`" + metric + "`"));
+  }
+
+  @Test
+  void alerts_areOfPartsThatAreOn() {
+    String pluginAlone =
+        render(
+            Map.of(
+                "monitoring.prometheusRule.enabled",
+                true,
+                "webhook.enabled",
+                false,
+                "extender.enabled",
+                false));
+    assertThat(pluginAlone).contains("TrancheGpuUnhealthy").doesNotContain("absent(", "Mps");
+  }
+
+  @Test
+  void monitors_areMadeOnlyWhenAsked_andSelectWhatServesMetrics() {
+    assertThat(render(Map.of())).doesNotContain("monitoring.coreos.com");
+    String rendered =
+        render(
+            Map.of(
+                "monitoring.serviceMonitor.enabled",
+                true,
+                "monitoring.podMonitor.enabled",
+                true,
+                "monitoring.labels.release",
+                "prometheus"));
+    assertThat(rendered.split("kind: ServiceMonitor", -1)).hasSize(3);
+    assertThat(rendered.split("kind: PodMonitor", -1)).hasSize(2);
+    assertThat(rendered)
+        .contains("    release: prometheus")
+        .contains("- {port: metrics, interval: 30s}")
+        .contains("- {name: metrics, port: 9090, targetPort: metrics}");
+  }
+
+  private static String render(Map<String, Object> values) {
+    return new Rendering("none", "none", "tranche", values).render(Path.of("../charts/tranche"));
+  }
+}

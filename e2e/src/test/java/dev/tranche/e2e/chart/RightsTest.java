@@ -1,0 +1,106 @@
+package dev.tranche.e2e.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fabric8.kubernetes.api.model.PodSpec;
+import io.fabric8.kubernetes.api.model.apps.Deployment;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** docs/rbac.md tells what is rendered, no more and no less. */
+class RightsTest {
+  private static final Path CHART = Path.of("../charts/tranche");
+
+  @Test
+  void documentedRights_areThoseOfTheRendering() throws IOException {
+    assertThat(documented("## Rights"))
+        .containsExactlyInAnyOrderElementsOf(Rights.of(render(Map.of())));
+  }
+
+  @Test
+  void lessInstalled_hasNoRightMore() throws IOException {
+    List<String> all = documented("## Rights");
+    for (Map<String, Object> less :
+        List.<Map<String, Object>>of(
+            Map.of("extender.mode", "service"),
+            Map.of("extender.enabled", false),
+            Map.of("guard.enabled", false),
+            Map.of("extender.enabled", false, "webhook.enabled", false))) {
+      assertThat(all).containsAll(Rights.of(render(less)));
+    }
+    assertThat(Rights.of(render(Map.of("extender.mode", "service"))))
+        .noneMatch(line -> line.contains("system:"));
+  }
+
+  @Test
+  void nobodyReadsAllSecrets_orWritesWorkloads() {
+    assertThat(Rights.of(render(Map.of())))
+        .noneMatch(line -> line.contains("*"))
+        .noneMatch(line -> line.contains("secrets |") && !line.endsWith("| create |"))
+        .noneMatch(line -> line.contains("deployments") || line.contains("daemonsets"));
+  }
+
+  @Test
+  void webhookAndExtender_fitTheLevelRestricted() {
+    List<PodSpec> specs =
+        Stream.of(render(Map.of()).split("\n---\n"))
+            .filter(document -> document.contains("\nkind: Deployment\n"))
+            .map(text -> Serialization.unmarshal(text, Deployment.class))
+            .map(deployment -> deployment.getSpec().getTemplate().getSpec())
+            .toList();
+    assertThat(specs)
+        .hasSize(2)
+        .allSatisfy(
+            pod -> {
+              assertThat(pod.getHostPID()).isNull();
+              assertThat(pod.getHostNetwork()).isNull();
+              assertThat(pod.getVolumes()).allMatch(volume -> volume.getHostPath() == null);
+              assertThat(pod.getSecurityContext().getRunAsNonRoot()).isTrue();
+              assertThat(pod.getSecurityContext().getSeccompProfile().getType())
+                  .isEqualTo("RuntimeDefault");
+              assertThat(pod.getContainers())
+                  .allSatisfy(
+                      container -> {
+                        var security = container.getSecurityContext();
+                        assertThat(security.getAllowPrivilegeEscalation()).isFalse();
+                        assertThat(security.getCapabilities().getDrop()).containsExactly("ALL");
+                      });
+            });
+  }
+
+  @Test
+  void plainYaml_statesItsNamespacesLevel() {
+    assertThat(Rendering.ALL)
+        .filteredOn(rendering -> !rendering.namespace().equals("kube-system"))
+        .allSatisfy(
+            rendering ->
+                assertThat(rendering.render(CHART))
+                    .contains(
+                        "pod-security.kubernetes.io/enforce: "
+                            + (rendering.file().startsWith("guard")
+                                ? "restricted"
+                                : "privileged")));
+  }
+
+  /** A section's table without its last column, which says why. */
+  static List<String> documented(String heading) throws IOException {
+    String page = Files.readString(Path.of("../docs/rbac.md"));
+    String section = page.substring(page.indexOf("\n" + heading + "\n") + heading.length() + 2);
+    return section
+        .split("\n## ", 2)[0]
+        .lines()
+        .filter(line -> line.startsWith("| `"))
+        .map(line -> line.substring(0, line.lastIndexOf('|', line.length() - 2) + 1))
+        .toList();
+  }
+
+  private static String render(Map<String, Object> values) {
+    return new Rendering("none", "none", "tranche", values).render(CHART);
+  }
+}

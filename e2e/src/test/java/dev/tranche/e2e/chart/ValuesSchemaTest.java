@@ -1,0 +1,171 @@
+package dev.tranche.e2e.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import com.marcnuri.helm.Helm;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** What may be written into the chart's values, and what Helm says of the rest. */
+class ValuesSchemaTest {
+  private static final Path CHART = Path.of("../charts/tranche");
+
+  /** Helm's own, in no chart's values. */
+  private static final String GLOBAL = "global";
+
+  @Test
+  void schema_namesExactlyTheValuesThatThereAre() throws IOException {
+    Set<String> described = described(tree("values.schema.json"), "");
+    described.remove(GLOBAL);
+    assertThat(described).isEqualTo(values(tree("values.yaml"), "", described));
+  }
+
+  @Test
+  void schema_describesEveryValue_andClosesEveryMapOfTheChart() throws IOException {
+    assertThat(shortcomings(tree("values.schema.json"), "")).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "extendr.mode, service, extendr",
+    "extender.replica, 3, replica",
+    "webhook.compat.run, true, run",
+    "nodePlugin.resources.limit.memory, 1Gi, limit",
+    "gfd.enabled, true, gfd",
+  })
+  void misspeltValue_isRefusedByName(String key, String value, String name) {
+    assertThatThrownBy(() -> render(Map.of(key, value)))
+        .hasMessageContaining("additional properties '" + name + "' not allowed");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "extender.mode, both, /extender/mode, '''scheduler'', ''service'''",
+    "extender.policy, fast, /extender/policy, '''load'', ''packed'', ''spread'''",
+    "extender.memoryGuard, on, /extender/memoryGuard, '''enforce'', ''score'', ''off'''",
+    "guard.mode, off, /guard/mode, '''audit'', ''void'', ''deny'''",
+    "guard.timeoutSeconds, 60, /guard/timeoutSeconds, maximum",
+    "mps.root, run/mps, /mps/root, does not match pattern",
+    "webhook.compat, kai, /webhook/compat, want object",
+    "replicas, 0, /replicas, minimum",
+    "deviceListStrategy, cdi, /deviceListStrategy, does not match pattern",
+  })
+  void valueOutOfRange_isRefusedWithWhatIsAllowed(
+      String key, String value, String place, String allowed) {
+    assertThatThrownBy(() -> render(Map.of(key, value)))
+        .hasMessageContaining(place)
+        .hasMessageContaining(allowed);
+  }
+
+  @Test
+  void nvidiasWords_areTakenInEveryFormThatItsChartTakes(@TempDir Path folder) throws IOException {
+    String rendered =
+        renderFile(
+            folder,
+            """
+            migStrategy: null
+            deviceListStrategy: [envvar, cdi-cri]
+            compatWithCPUManager: true
+            gdsEnabled: "false"
+            cdi: {nvidiaHookPath: null}
+            nodeSelector: {labelled: true, number: 3}
+            env: [{name: ONE, value: 1}]
+            nodePlugin: {env: {TWO: false}}
+            """);
+    assertThat(rendered)
+        .contains("{name: DEVICE_LIST_STRATEGY, value: \"envvar,cdi-cri\"}")
+        .contains(
+            "{name: PASS_DEVICE_SPECS, value: \"true\"}", "{name: GDS_ENABLED, value: \"false\"}")
+        .contains("labelled: \"true\"", "number: \"3\"")
+        .contains("{name: ONE, value: \"1\"}", "{name: TWO, value: \"false\"}")
+        .doesNotContain("MIG_STRATEGY", "NVIDIA_CDI_HOOK_PATH");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"memoryGuard: off", "replicas: two", "nodeSelector: [a]"})
+  void valueOfAnotherType_isRefused(String line, @TempDir Path folder) {
+    assertThatThrownBy(() -> renderFile(folder, "extender:\n  " + line + "\n"))
+        .hasMessageContaining("at '/extender/" + line.split(":", 2)[0]);
+  }
+
+  private static Set<String> described(Map<String, Object> schema, String path) {
+    var found = new TreeSet<String>();
+    map(schema.get("properties"))
+        .forEach(
+            (key, child) -> {
+              found.add(path + key);
+              found.addAll(described(map(child), path + key + "."));
+            });
+    return found;
+  }
+
+  /** Goes as deep as the schema does: what is below is the user's own, as with a nodeSelector. */
+  private static Set<String> values(Map<String, Object> values, String path, Set<String> schema) {
+    var found = new TreeSet<String>();
+    values.forEach(
+        (key, value) -> {
+          found.add(path + key);
+          if (schema.stream().anyMatch(known -> known.startsWith(path + key + "."))) {
+            found.addAll(values(map(value), path + key + ".", schema));
+          }
+        });
+    return found;
+  }
+
+  private static Set<String> shortcomings(Map<String, Object> schema, String path) {
+    var found = new HashSet<String>();
+    if (!(schema.get("description") instanceof String)) {
+      found.add(path + " lacks a description");
+    }
+    boolean typed =
+        List.of("type", "enum", "anyOf", "allOf").stream().anyMatch(schema::containsKey);
+    if (!typed) {
+      found.add(path + " says not what it may be");
+    }
+    if (schema.containsKey("properties")
+        && !Boolean.FALSE.equals(schema.get("additionalProperties"))) {
+      found.add(path + " takes misspelt names");
+    }
+    map(schema.get("properties"))
+        .forEach((key, child) -> found.addAll(shortcomings(map(child), path + "/" + key)));
+    return found;
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<String, Object> map(@Nullable Object value) {
+    return value == null ? Map.of() : (Map<String, Object>) value;
+  }
+
+  private static Map<String, Object> tree(String file) throws IOException {
+    return map(Serialization.unmarshal(Files.readString(CHART.resolve(file)), Map.class));
+  }
+
+  private static String render(Map<String, Object> values) {
+    return new Rendering("none", "none", "tranche", values).render(CHART);
+  }
+
+  private static String renderFile(Path folder, String values) throws IOException {
+    Path file = Files.writeString(folder.resolve("values.yaml"), values);
+    return new Helm(CHART)
+        .template()
+        .withName("tranche")
+        .withNamespace("tranche")
+        .withKubeVersion("v1.34.4")
+        .withValuesFile(file)
+        .call();
+  }
+}
