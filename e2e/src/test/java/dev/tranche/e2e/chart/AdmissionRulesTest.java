@@ -217,7 +217,8 @@ class AdmissionRulesTest {
   }
 
   private static List<HasMetadata> rendered(Map<String, Object> values) {
-    String text = new Rendering("none", "none", "tranche", values).render(Path.of("../charts/tranche"));
+    String text =
+        new Rendering("none", "none", "tranche", values).render(Path.of("../charts/tranche"));
     return Stream.of(text.split("\n---\n"))
         .filter(document -> document.contains("admissionregistration.k8s.io/v1"))
         .map(document -> (HasMetadata) Serialization.unmarshal(document))
