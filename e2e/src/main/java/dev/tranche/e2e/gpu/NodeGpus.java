@@ -25,6 +25,7 @@ public final class NodeGpus {
   private final List<Map<String, String>> gpus = new ArrayList<>();
   private final List<String> xids = new ArrayList<>();
   private final Map<Integer, String> processes = new LinkedHashMap<>();
+  private final Map<Integer, String> migDevices = new LinkedHashMap<>();
 
   private NodeGpus(Path stateFile) {
     this.stateFile = stateFile;
@@ -100,8 +101,9 @@ public final class NodeGpus {
     write();
   }
 
-  /** All GPUs idle. */
+  /** All GPUs idle, and no process on any. */
   public void idle() {
+    processes.clear();
     for (int i = 0; i < gpus.size(); i++) {
       load(i, 0, 0);
     }
@@ -133,6 +135,25 @@ public final class NodeGpus {
     write();
   }
 
+  /** Cuts a GPU so that it has one MIG device, of this profile. */
+  public void mig(int index, String profile, int memoryMib) {
+    gpus.get(index).put("mig", "1");
+    migDevices.put(
+        index,
+        "mig gpu=%d index=0 uuid=%s profile=%s gi=7 ci=0 memory_mib=%d used_mib=0"
+            .formatted(index, migUuid(index), profile, memoryMib));
+    write();
+  }
+
+  public String migUuid(int index) {
+    return uuid(index).replaceFirst("GPU-", "MIG-");
+  }
+
+  /** GPUs in one piece. */
+  public int wholeCount() {
+    return gpus.size() - migDevices.size();
+  }
+
   private String value(int index, String key) {
     String value = gpus.get(index).get(key);
     if (value == null) {
@@ -148,6 +169,7 @@ public final class NodeGpus {
       gpu.forEach((key, value) -> line.append(' ').append(key).append('=').append(value));
       lines.add(line.toString());
     }
+    lines.addAll(migDevices.values());
     lines.addAll(processes.values());
     lines.addAll(xids);
     try {

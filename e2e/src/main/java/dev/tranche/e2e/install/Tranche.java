@@ -161,7 +161,7 @@ public final class Tranche implements AutoCloseable {
 
   private boolean offered() {
     return allocatable().entrySet().stream()
-        .allMatch(e -> e.getValue() == gpus(e.getKey()).count() * REPLICAS_PER_GPU);
+        .allMatch(e -> e.getValue() == gpus(e.getKey()).wholeCount() * REPLICAS_PER_GPU);
   }
 
   private static int orZero(@Nullable Integer number) {

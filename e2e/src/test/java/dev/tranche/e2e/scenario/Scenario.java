@@ -22,6 +22,7 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInstance;
@@ -57,7 +58,7 @@ abstract class Scenario {
               ROOT.resolve("target/scenarios"),
               nodes,
               gpus -> {},
-              Map.of("extender.mode", MODE),
+              Map.of("extender.mode", MODE, "nodePlugin.healthQuietPeriod", "30s"),
               false,
               step -> {});
       Tranche tranche = Tranche.start(Artifacts.of(ROOT), plan);
@@ -160,6 +161,13 @@ abstract class Scenario {
     return tranche().client().v1().events().inNamespace(namespace).list().getItems().stream()
         .filter(e -> e.getInvolvedObject().getName().equals(pod))
         .toList();
+  }
+
+  /** Of a node, as the kubelet's are: in the namespace {@code default}. */
+  static Stream<Event> nodeEvents(String node, String reason) {
+    return tranche().client().v1().events().inNamespace("default").list().getItems().stream()
+        .filter(e -> e.getInvolvedObject().getName().equals(node))
+        .filter(e -> e.getReason().equals(reason));
   }
 
   /** What the extender promised: {@code tranche.dev/gpu}. */

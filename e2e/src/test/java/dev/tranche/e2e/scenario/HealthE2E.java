@@ -1,0 +1,110 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.e2e.gpu.NodeGpus;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Tranche;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** GPUs that break and come back, and what a node's labels say of them. */
+class HealthE2E extends Scenario {
+  private static final int ONE_GPU = Tranche.REPLICAS_PER_GPU;
+  private static final int BOTH = 2 * Tranche.REPLICAS_PER_GPU;
+
+  /** An error that the driver has contained: it needs no reset. */
+  private static final int CONTAINED = 94;
+
+  @AfterEach
+  void allAreWell() {
+    tranche().gpus(BETA).lost(1, false);
+    betaOffers(BOTH);
+  }
+
+  @Test
+  void gpuWithAnXid_takesNoPods_untilItWasQuiet() {
+    NodeGpus gpus = tranche().gpus(BETA);
+    gpus.load(1, 60, 1000);
+    gpus.xid(0, CONTAINED);
+    betaOffers(ONE_GPU);
+    betaSays("GpuUnhealthy", gpus.uuid(0));
+
+    gpus.xid(0, CONTAINED);
+    create(PodSpecs.on(BETA, PodSpecs.fraction("next", "0.5")));
+    assertThat(heldGpus(running("next")))
+        .as("the busy GPU, since the idle one is broken")
+        .containsExactly(gpus.uuid(1));
+
+    gpus.load(1, 0, 0);
+    create(PodSpecs.on(BETA, PodSpecs.fraction("waiting", "0.9")));
+    betaOffers(BOTH);
+    betaSays("GpuHealthy", gpus.uuid(0));
+    assertThat(heldGpus(running("waiting"))).containsExactly(gpus.uuid(0));
+  }
+
+  @Test
+  void lostGpu_isTold_andTakesPodsWhenItIsBack() {
+    NodeGpus gpus = tranche().gpus(BETA);
+    gpus.lost(1, true);
+    betaOffers(ONE_GPU);
+    betaSays("GpuLost", gpus.uuid(1));
+    create(PodSpecs.on(BETA, PodSpecs.fraction("here", "0.9")));
+    assertThat(heldGpus(running("here"))).containsExactly(gpus.uuid(0));
+
+    gpus.lost(1, false);
+    betaOffers(BOTH);
+    betaSays("GpuReturned", gpus.uuid(1));
+    create(PodSpecs.on(BETA, PodSpecs.fraction("there", "0.9")));
+    assertThat(heldGpus(running("there"))).containsExactly(gpus.uuid(1));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "present, true",
+    "count, 2",
+    "product, Tesla-T4-SHARED",
+    "memory, 15360",
+    "replicas, 10",
+    "sharing-strategy, time-slicing",
+  })
+  void nodes_areLabelledAsFeatureDiscoveryWould(String label, String value) {
+    for (String node : tranche().nodes()) {
+      Await.until(
+          "label %s of %s".formatted(label, node),
+          60,
+          () -> value.equals(label(node, label)),
+          () -> "it is " + label(node, label));
+    }
+  }
+
+  private static String label(String node, String name) {
+    return tranche()
+        .client()
+        .nodes()
+        .withName(node)
+        .get()
+        .getMetadata()
+        .getLabels()
+        .get("nvidia.com/gpu." + name);
+  }
+
+  private static void betaOffers(int replicas) {
+    Await.until(
+        "beta to offer " + replicas,
+        180,
+        () -> Integer.valueOf(replicas).equals(tranche().allocatable().get(BETA)),
+        () -> tranche().allocatable().toString());
+  }
+
+  private static void betaSays(String reason, String uuid) {
+    Await.until(
+        "event %s of %s".formatted(reason, uuid),
+        60,
+        () -> nodeEvents(BETA, reason).anyMatch(e -> e.getMessage().contains(uuid)),
+        () -> tranche().cluster().kubectl("get", "events").out());
+  }
+}

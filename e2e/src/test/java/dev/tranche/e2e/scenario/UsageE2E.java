@@ -1,0 +1,91 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.e2e.gpu.NodeGpus;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import io.fabric8.kubernetes.api.model.Pod;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** Whose process uses how much of a GPU, and who is told when it is more than granted. */
+class UsageE2E extends Scenario {
+  private static final int USED_MIB = 8000;
+  private static final String USED = "tranche_container_gpu_memory_used_bytes";
+
+  @Test
+  void memoryBeyondTheGrant_isMeasuredPerContainer_andToldToBothPodsOfTheGpu() {
+    NodeGpus gpus = tranche().gpus(BETA);
+    create(onFirstGpu("greedy"));
+    create(onFirstGpu("neighbour"));
+    Pod greedy = running("greedy");
+    running("neighbour");
+
+    gpus.load(0, 50, 9000);
+    gpus.process(0, pid(greedy), USED_MIB, 40);
+    Await.until(
+        "the container's use",
+        90,
+        () -> used("greedy").isPresent(),
+        () -> String.join("\n", betaMetrics()));
+    assertThat(used("greedy").orElseThrow())
+        .contains("container=\"main\"")
+        .contains("UUID=\"" + gpus.uuid(0) + "\"")
+        .endsWith(" " + (double) (USED_MIB * (1L << 20)));
+    assertThat(used("neighbour")).isEmpty();
+    told("greedy", "GpuOveruse", "uses 7.8 GiB");
+    told("neighbour", "GpuNeighbourOveruse", namespace + "/greedy");
+
+    gpus.noProcesses();
+    told("greedy", "GpuOveruseEnded", "keeps to its share");
+  }
+
+  private static Pod onFirstGpu(String name) {
+    var words = Map.of(Names.GPU_FRACTION, "0.3", Names.GPU_UUID, tranche().gpus(BETA).uuid(0));
+    return PodSpecs.on(BETA, PodSpecs.annotated(name, words));
+  }
+
+  /** Of the pod's process, as the node numbers it. */
+  private static int pid(Pod pod) {
+    String id = pod.getStatus().getContainerStatuses().getFirst().getContainerID();
+    String ofContainer = id.substring(id.lastIndexOf('/') + 1);
+    // Processes end while grep reads them, so its status says nothing.
+    var files =
+        tranche()
+            .cluster()
+            .exec(BETA, "sh", "-c", "grep -l " + ofContainer + " /proc/[0-9]*/cgroup")
+            .out();
+    String file = files.lines().findFirst().orElseThrow(() -> new AssertionError("no pid: " + id));
+    return Integer.parseInt(file.split("/")[2]);
+  }
+
+  private Optional<String> used(String pod) {
+    return betaMetrics().stream()
+        .flatMap(String::lines)
+        .filter(line -> line.startsWith(USED))
+        .filter(line -> line.contains("namespace=\"" + namespace + "\""))
+        .filter(line -> line.contains("pod=\"" + pod + "\""))
+        .findFirst();
+  }
+
+  private static List<String> betaMetrics() {
+    return tranche().parts("node-plugin").stream()
+        .filter(pod -> BETA.equals(nodeOf(pod)))
+        .map(tranche()::metrics)
+        .toList();
+  }
+
+  private void told(String pod, String reason, String words) {
+    Await.until(
+        "event %s of %s".formatted(reason, pod),
+        120,
+        () ->
+            events(pod).stream()
+                .anyMatch(e -> e.getReason().equals(reason) && e.getMessage().contains(words)),
+        () -> tranche().cluster().kubectl("-n", namespace, "get", "events").out());
+  }
+}
