@@ -26,6 +26,7 @@ class WalkthroughAE2E {
           .containsExactly(
               new String[] {"nvidia.com/gpu:", "10"}, new String[] {"nvidia.com/gpu:", "10"});
 
+      reader.type("Test the installation");
       reader.type("Run a pod");
       var pod = reader.pods("default", "app", "gpu-pod").getFirst();
       assertThat(reader.injected(pod)).containsExactly(reader.gpus(NODE).uuid(0));
@@ -35,6 +36,25 @@ class WalkthroughAE2E {
       reader.type("Remove it");
       Await.until(
           "the GPUs to be withdrawn", 60, () -> reader.allocatable(NODE, "nvidia.com/gpu") == 0);
+      nothingIsLeft(reader);
     }
+  }
+
+  private static void nothingIsLeft(Walkthrough reader) {
+    var node = reader.client().nodes().withName(NODE).get().getMetadata();
+    assertThat(node.getLabels().keySet()).noneMatch(key -> key.startsWith("nvidia.com/"));
+    assertThat(node.getAnnotations().keySet()).noneMatch(key -> key.startsWith("tranche.dev/"));
+    String names =
+        reader
+            .cluster()
+            .kubectl(
+                "get",
+                "secrets,configmaps,leases,jobs,clusterroles,clusterrolebindings,"
+                    + "mutatingwebhookconfigurations,validatingadmissionpolicies",
+                "-A",
+                "-o",
+                "name")
+            .orFail("looking for what is left");
+    assertThat(names.lines()).noneMatch(name -> name.contains("tranche"));
   }
 }
