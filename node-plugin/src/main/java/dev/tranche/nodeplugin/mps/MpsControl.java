@@ -142,7 +142,7 @@ final class MpsControl {
       try {
         gpus.add(nvml.info(index));
       } catch (NvmlException e) {
-        if (!e.lost()) {
+        if (e.driverGone()) {
           throw e;
         }
         LOG.warn("GPU {} is left out: {}", index, e.getMessage());
