@@ -29,20 +29,28 @@ final class ComputeModes {
     this.file = file;
   }
 
-  /** Sets EXCLUSIVE_PROCESS on each. */
+  /** Sets EXCLUSIVE_PROCESS on each; a GPU that is lost must not keep the others from it. */
   void exclusive(List<MpsGpu> gpus) throws MpsException, IOException {
     Map<String, Integer> before = kept();
+    for (MpsGpu gpu : gpus) {
+      unlessLost(gpu, () -> before.putIfAbsent(gpu.uuid(), nvml.computeMode(gpu.index())));
+    }
+    keep(before);
+    for (MpsGpu gpu : gpus) {
+      unlessLost(gpu, () -> nvml.computeMode(gpu.index(), ComputeMode.EXCLUSIVE_PROCESS));
+    }
+  }
+
+  private static void unlessLost(MpsGpu gpu, Runnable call) throws MpsException {
     try {
-      for (MpsGpu gpu : gpus) {
-        before.putIfAbsent(gpu.uuid(), nvml.computeMode(gpu.index()));
-      }
-      keep(before);
-      for (MpsGpu gpu : gpus) {
-        nvml.computeMode(gpu.index(), ComputeMode.EXCLUSIVE_PROCESS);
-      }
+      call.run();
     } catch (NvmlException e) {
-      throw new MpsException(
-          e.getMessage() + "; the compute mode is root's to set, on a GPU that is not in MIG mode");
+      if (!e.lost()) {
+        throw new MpsException(
+            e.getMessage()
+                + "; the compute mode is root's to set, on a GPU that is not in MIG mode");
+      }
+      LOG.warn("{} keeps its compute mode: {}", gpu.uuid(), e.getMessage());
     }
   }
 
