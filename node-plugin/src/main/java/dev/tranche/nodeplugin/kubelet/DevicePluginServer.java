@@ -183,6 +183,16 @@ final class DevicePluginServer extends DevicePluginService {
   @Override
   public Future<AllocateResponse> allocate(AllocateRequest request) {
     long startNs = System.nanoTime();
+    try {
+      return allocate(request, startNs);
+    } catch (RuntimeException bug) {
+      // Without an answer the kubelet would wait for ever: it has no deadline.
+      LOG.error("an Allocate could not be answered", bug);
+      return answered(startNs, "failed", failed("tranche could not decide: " + bug));
+    }
+  }
+
+  private Future<AllocateResponse> allocate(AllocateRequest request, long startNs) {
     var response = AllocateResponse.newBuilder();
     for (ContainerAllocateRequest container : request.getContainerRequestsList()) {
       switch (decide(container)) {
