@@ -31,6 +31,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -51,7 +52,8 @@ final class NodeProcess implements NvmlThread.Listener {
   private volatile Path driverRoot;
   private volatile Hardware hardware = Hardware.NONE;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
-  private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
+  // Null: the loop has taken it. A sample without a GPU is one, too.
+  private final AtomicReference<@Nullable List<GpuStatus>> latest = new AtomicReference<>();
   // Of the NVML thread.
   private String complaint = "";
 
@@ -176,8 +178,15 @@ final class NodeProcess implements NvmlThread.Listener {
   // The loop takes the latest sample; those it was too slow for are overwritten.
   @Override
   public void sampled(List<GpuStatus> gpus) {
-    if (latest.getAndSet(gpus).isEmpty()) {
-      loop.runOnContext(v -> plugin.sampled(latest.getAndSet(List.of())));
+    if (latest.getAndSet(gpus) == null) {
+      loop.runOnContext(v -> take());
+    }
+  }
+
+  private void take() {
+    List<GpuStatus> gpus = latest.getAndSet(null);
+    if (gpus != null) {
+      plugin.sampled(gpus);
     }
   }
 
