@@ -70,6 +70,10 @@ final class ControlDaemon {
     }
   }
 
+  boolean alive() {
+    return process().isPresent();
+  }
+
   /** Throws unless it lives, answers, and still has its limits. */
   void probe() throws MpsException, InterruptedException {
     if (process().isEmpty()) {

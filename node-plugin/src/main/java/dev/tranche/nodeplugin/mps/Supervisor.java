@@ -110,8 +110,16 @@ final class Supervisor {
     notBeforeMs = clockMs.getAsLong() + waitMs;
     status = new MpsStatus.Failing(reason);
     unready();
+    freeUnlessServed();
     LOG.error("{}; the next attempt is in {} ms", reason, waitMs);
     listener.failed(reason);
+  }
+
+  // In EXCLUSIVE_PROCESS a GPU without its daemon takes a single process.
+  private void freeUnlessServed() {
+    if (daemons.stream().noneMatch(ControlDaemon::alive)) {
+      restoreModes();
+    }
   }
 
   // What was started stays started until all are started anew: the clients of a daemon that works
@@ -175,6 +183,10 @@ final class Supervisor {
     current = null;
     plan = MpsPlan.NONE;
     status = new MpsStatus.Silent();
+    restoreModes();
+  }
+
+  private void restoreModes() {
     try {
       modes.restore();
     } catch (IOException | NvmlException e) {
