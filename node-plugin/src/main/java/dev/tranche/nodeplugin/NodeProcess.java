@@ -13,6 +13,7 @@ import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
+import dev.tranche.nodeplugin.gpu.Pulse;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
@@ -47,6 +48,7 @@ final class NodeProcess implements NvmlThread.Listener {
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
+  private final Pulse pulse;
   // As the first config has them; read by the NVML thread.
   private volatile boolean failOnInitError;
   private volatile Path driverRoot;
@@ -67,6 +69,7 @@ final class NodeProcess implements NvmlThread.Listener {
     this.loop = vertx.getOrCreateContext();
     this.plugin = new NodePlugin(vertx, options, overuse(watch), () -> hardware, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
+    this.pulse = new Pulse(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
     this.nvml =
         new NvmlThread(
             () -> JnaNvml.open(driverRoot),
@@ -129,7 +132,7 @@ final class NodeProcess implements NvmlThread.Listener {
     plugin.configured(first);
     plugin.start();
     configs.follow();
-    new MetricsServer(plugin.metrics(), plugin::readiness)
+    new MetricsServer(plugin.metrics(), plugin::readiness, pulse::alive)
         .listen(vertx, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
@@ -164,6 +167,7 @@ final class NodeProcess implements NvmlThread.Listener {
   public void started(String driverVersion) {
     LOG.info("NVML of driver {}", driverVersion);
     complaint = "";
+    pulse.beat();
     // Not before: they come with the driver.
     HostNodes nodes = HostNodes.find(Path.of("/"), driverRoot);
     hardware = new Hardware(driverVersion, nodes, Closeness.UNKNOWN);
@@ -178,9 +182,15 @@ final class NodeProcess implements NvmlThread.Listener {
   // The loop takes the latest sample; those it was too slow for are overwritten.
   @Override
   public void sampled(List<GpuStatus> gpus) {
+    pulse.beat();
     if (latest.getAndSet(gpus) == null) {
       loop.runOnContext(v -> take());
     }
+  }
+
+  @Override
+  public void broken() {
+    ended.complete(1);
   }
 
   private void take() {
