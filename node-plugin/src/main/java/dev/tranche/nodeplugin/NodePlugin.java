@@ -68,6 +68,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final boolean standAlone;
   private final NodeNews news;
   private Consumer<String> labelled = name -> {};
+  private Runnable used = () -> {};
   private Consumer<String> unusable = reason -> {};
   private String advertised = "";
   private String asked = "";
@@ -227,6 +228,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         fits.warnings().forEach(w -> LOG.warn("config {}: {}", asked, w));
         LOG.info("config {} makes of the GPUs: {}", asked, fits.summary());
         if (!broken) {
+          used.run();
           state.configStatus(inUse(asked));
         }
         if (!fits.summary().equals(advertised) && !advertised.isEmpty()) {
@@ -338,6 +340,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Hears the value of the node's config label from every directive that tells it. */
   void onLabel(Consumer<String> listener) {
     labelled = listener;
+  }
+
+  /** Hears each time that the config last given fits the GPUs and is in use. */
+  void onUsed(Runnable listener) {
+    used = listener;
   }
 
   /** Hears why only another process can go on. */

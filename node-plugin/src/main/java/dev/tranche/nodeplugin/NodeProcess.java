@@ -28,10 +28,12 @@ import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -108,17 +110,23 @@ final class NodeProcess implements NvmlThread.Listener {
     LOG.info("options: {}, {}", options, watch);
     plugin.load();
     Outcome first = configs.load();
-    if (first instanceof Outcome.Refused refused && !mayBeCured()) {
+    Optional<Outcome.Usable> kept = configs.fallback();
+    if (first instanceof Outcome.Refused refused && kept.isEmpty() && !mayBeCured()) {
       LOG.error("config {}: {}", refused.name(), refused.reason());
       return 2;
     }
-    if (first instanceof Outcome.Usable usable) {
+    List<Outcome> all = Stream.concat(kept.stream(), Stream.of(first)).toList();
+    all.forEach(this::initWith);
+    loop.runOnContext(v -> startParts(all));
+    nvml.start();
+    return ended.join();
+  }
+
+  private void initWith(Outcome outcome) {
+    if (outcome instanceof Outcome.Usable usable) {
       failOnInitError = usable.config().failOnInitError();
       driverRoot = Path.of(usable.config().allocate().driverRootInContainer());
     }
-    loop.runOnContext(v -> startParts(first));
-    nvml.start();
-    return ended.join();
   }
 
   // Another label or a mended ConfigMap may come; without an extender nobody would tell.
@@ -126,10 +134,14 @@ final class NodeProcess implements NvmlThread.Listener {
     return options.extender().isPresent();
   }
 
-  private void startParts(Outcome first) {
+  /**
+   * @param outcomes the one that was in use before where the newest is refused, then the newest
+   */
+  private void startParts(List<Outcome> outcomes) {
     plugin.onLabel(configs::label);
     plugin.onUnusable(this::unusable);
-    plugin.configured(first);
+    plugin.onUsed(configs::used);
+    outcomes.forEach(plugin::configured);
     plugin.start();
     configs.follow();
     new MetricsServer(plugin.metrics(), plugin::readiness, pulse::alive)
