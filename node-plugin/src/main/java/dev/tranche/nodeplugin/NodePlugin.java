@@ -259,13 +259,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private void publish() {
     followMps();
     if (!state.draining()) {
-      state.replicas().filter(this::canBeGiven).ifPresent(kubelet::publish);
+      state.replicas().flatMap(this::thatCanBeGiven).ifPresent(kubelet::publish);
     }
   }
 
-  private boolean canBeGiven(NodeReplicas replicas) {
+  // Health must be told on, even where a newer spec cannot be written.
+  private Optional<NodeReplicas> thatCanBeGiven(NodeReplicas replicas) {
     List<GpuInfo> gpus = state.gpus().stream().map(GpuStatus::info).toList();
-    return cdi.ready(replicas.config().allocate(), gpus);
+    return cdi.ready(replicas.config().allocate(), gpus)
+        .map(uuids -> replicas.healthyOnly(uuids, "its CDI spec is not written yet"));
   }
 
   private void followMps() {

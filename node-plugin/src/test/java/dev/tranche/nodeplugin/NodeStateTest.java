@@ -8,11 +8,13 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -68,6 +70,19 @@ class NodeStateTest {
 
   private static GpuStatus lost(GpuStatus gpu) {
     return new GpuStatus(gpu.info(), new Health.Lost("off the bus"), null);
+  }
+
+  @Test
+  void gpuThatCannotBeGiven_isAdvertisedAsUnhealthy() {
+    state.gpus(gpus(2));
+    state.config(replicas(4));
+    NodeReplicas all = state.replicas().orElseThrow();
+    assertThat(all.healthyOnly(Set.of("GPU-0", "GPU-1"), "no spec")).isSameAs(all);
+    NodeReplicas one = all.healthyOnly(Set.of("GPU-1"), "no spec");
+    assertThat(one.healthyCount()).isEqualTo(4);
+    assertThat(one.byResource().getFirst().all())
+        .hasSize(8)
+        .allMatch(r -> r.healthy() == r.id().startsWith("GPU-1"));
   }
 
   @Test
