@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -54,9 +55,16 @@ final class ComputeModes {
     }
   }
 
-  /** Puts all back that an earlier call has changed; a GPU that is gone has nothing to put back. */
-  void restore() throws IOException {
+  /**
+   * Puts back what an earlier call has changed; a GPU that is gone has nothing to put back.
+   *
+   * @param stay uuids of GPUs that stay as they are
+   */
+  void restore(Set<String> stay) throws IOException {
     Map<String, Integer> before = kept();
+    Map<String, Integer> later = new TreeMap<>(before);
+    later.keySet().retainAll(stay);
+    before.keySet().removeAll(stay);
     int count = before.isEmpty() ? 0 : nvml.count();
     for (int index = 0; index < count; index++) {
       try {
@@ -68,7 +76,11 @@ final class ComputeModes {
         LOG.warn("the compute mode of GPU {} is not put back: {}", index, e.getMessage());
       }
     }
-    Files.deleteIfExists(file);
+    if (later.isEmpty()) {
+      Files.deleteIfExists(file);
+    } else {
+      keep(later);
+    }
   }
 
   private Map<String, Integer> kept() throws IOException {

@@ -47,6 +47,10 @@ final class ControlDaemon {
     return env;
   }
 
+  MpsSet set() {
+    return set;
+  }
+
   String resource() {
     return set.resource();
   }
