@@ -112,6 +112,9 @@ default: |
 {{- range $rule := ((fromYaml $text).resources | default dict).gpus -}}
 {{- $names = concat $names (list "nvidia.com/gpu" (include "tranche.resourceName" $rule.name)) -}}
 {{- end -}}
+{{- range $rule := ((fromYaml $text).resources | default dict).mig -}}
+{{- $names = append $names (include "tranche.resourceName" $rule.name) -}}
+{{- end -}}
 {{- range $strategy := list "timeSlicing" "mps" -}}
 {{- $section := get $sharing $strategy | default dict -}}
 {{- range $resource := $section.resources -}}
@@ -123,7 +126,8 @@ default: |
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- if not $names -}}{{- $names = list "nvidia.com/gpu" -}}{{- end -}}
+{{- /* A node whose label names another key, or none, may advertise it whatever the others say. */ -}}
+{{- $names = append $names "nvidia.com/gpu" -}}
 {{- end -}}
 {{- $names | uniq | toJson -}}
 {{- end -}}

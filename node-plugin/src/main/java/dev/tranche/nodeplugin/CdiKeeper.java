@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.config.DeviceListStrategy;
 import dev.tranche.nodeplugin.events.NodeEvents;
 import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import io.vertx.core.Vertx;
@@ -14,7 +15,10 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,7 +28,22 @@ final class CdiKeeper {
   private static final Logger LOG = LoggerFactory.getLogger(CdiKeeper.class);
 
   /** What the specs follow from. */
-  private record Wanted(AllocateOptions options, List<GpuInfo> gpus, Hardware hardware) {}
+  private record Wanted(
+      AllocateOptions options, List<GpuInfo> gpus, String driverVersion, HostNodes nodes) {
+    /** Those of the GPUs that these specs serve as well. */
+    private Set<String> serves(List<GpuInfo> others) {
+      return others.stream()
+          .filter(gpu -> gpus.stream().anyMatch(own -> sameDevice(own, gpu)))
+          .map(GpuInfo::uuid)
+          .collect(Collectors.toUnmodifiableSet());
+    }
+
+    private static boolean sameDevice(GpuInfo one, GpuInfo other) {
+      return one.uuid().equals(other.uuid())
+          && one.number().equals(other.number())
+          && one.nodes().equals(other.nodes());
+    }
+  }
 
   private final Vertx vertx;
   private final Path folder;
@@ -56,18 +75,24 @@ final class CdiKeeper {
   }
 
   /**
-   * Whether containers can be given these GPUs; else the specs are on their way. One that is asked
-   * for again and again tries again, one write at a time.
+   * Which of these GPUs containers can be given, by uuid; for the others specs are on their way.
+   * One that is asked for again and again tries again, one write at a time.
+   *
+   * @return empty while there are no specs by these options and this driver
    */
-  boolean ready(AllocateOptions options, List<GpuInfo> gpus) {
+  Optional<Set<String>> ready(AllocateOptions options, List<GpuInfo> gpus) {
     if (options.deviceListStrategies().stream().noneMatch(DeviceListStrategy::cdi)) {
-      return true;
+      return Optional.of(gpus.stream().map(GpuInfo::uuid).collect(Collectors.toUnmodifiableSet()));
     }
-    Wanted wanted = new Wanted(options, List.copyOf(gpus), hardware.get());
+    Hardware now = hardware.get();
+    Wanted wanted = new Wanted(options, List.copyOf(gpus), now.driverVersion(), now.nodes());
     if (!wanted.equals(written) && !writing) {
       write(wanted);
     }
-    return wanted.equals(written);
+    return Optional.ofNullable(written)
+        .filter(specs -> specs.options().equals(options))
+        .filter(specs -> specs.driverVersion().equals(now.driverVersion()))
+        .map(specs -> specs.serves(gpus));
   }
 
   private void write(Wanted wanted) {
@@ -90,9 +115,9 @@ final class CdiKeeper {
 
   private int writeNow(Wanted wanted) {
     AllocateOptions options = wanted.options();
-    String version = wanted.hardware().driverVersion();
+    String version = wanted.driverVersion();
     DriverFiles files = DriverFiles.find(Path.of(options.driverRootInContainer()), version);
-    var specs = new CdiSpecs(options, wanted.hardware().nodes(), files, version).of(wanted.gpus());
+    var specs = new CdiSpecs(options, wanted.nodes(), files, version).of(wanted.gpus());
     try {
       new CdiFolder(folder).write(specs);
     } catch (IOException e) {
@@ -107,7 +132,7 @@ final class CdiKeeper {
       complaint = reason;
       events.node(
           "CdiSpecsNotWritten",
-          "CDI specs cannot be written to %s, so no GPU is advertised: %s; mount the host's folder there, writable"
+          "CDI specs cannot be written to %s, so that no GPU is given out whose spec is missing: %s; mount the host's folder there, writable"
               .formatted(folder, reason),
           true);
     }

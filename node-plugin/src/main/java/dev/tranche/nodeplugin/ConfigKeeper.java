@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin;
 
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.KeptConfig;
 import dev.tranche.nodeplugin.config.Options;
 import io.vertx.core.Vertx;
 import java.io.IOException;
@@ -15,7 +16,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Follows the config that the node's label selects, and its edits. The label's last value is kept
- * on the host, for a start without an extender. Confined to the event loop.
+ * on the host, for a start without an extender, and so is the last config that was in use, for a
+ * start with a bad one. Confined to the event loop.
  */
 final class ConfigKeeper {
   private static final Logger LOG = LoggerFactory.getLogger(ConfigKeeper.class);
@@ -24,15 +26,18 @@ final class ConfigKeeper {
   private final Vertx vertx;
   private final ConfigSource source;
   private final Path stateDir;
+  private final KeptConfig kept;
   private final Consumer<Outcome> changed;
   private String label = "";
   private @Nullable Outcome last;
+  private @Nullable Outcome used;
   private String seen = "";
 
   ConfigKeeper(Vertx vertx, ConfigSource source, Path stateDir, Consumer<Outcome> changed) {
     this.vertx = vertx;
     this.source = source;
     this.stateDir = stateDir;
+    this.kept = new KeptConfig(stateDir);
     this.changed = changed;
   }
 
@@ -41,6 +46,21 @@ final class ConfigKeeper {
     label = readLabel();
     last = source.load(label);
     return last;
+  }
+
+  /** What was in use before, where the first one is refused. Blocks, as {@link #load}. */
+  Optional<Outcome.Usable> fallback() {
+    return last instanceof Outcome.Refused ? kept.read(source) : Optional.empty();
+  }
+
+  /** The newest config is in use. */
+  void used() {
+    if (last instanceof Outcome.Usable now && !now.text().isEmpty() && !now.equals(used)) {
+      used = now;
+      vertx
+          .executeBlocking(() -> kept.write(now), true)
+          .onFailure(e -> LOG.warn("the config in use is not kept: {}", e.toString()));
+    }
   }
 
   private String readLabel() {

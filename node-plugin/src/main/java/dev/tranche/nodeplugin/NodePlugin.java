@@ -68,6 +68,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final boolean standAlone;
   private final NodeNews news;
   private Consumer<String> labelled = name -> {};
+  private Runnable used = () -> {};
   private Consumer<String> unusable = reason -> {};
   private String advertised = "";
   private String asked = "";
@@ -227,6 +228,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         fits.warnings().forEach(w -> LOG.warn("config {}: {}", asked, w));
         LOG.info("config {} makes of the GPUs: {}", asked, fits.summary());
         if (!broken) {
+          used.run();
           state.configStatus(inUse(asked));
         }
         if (!fits.summary().equals(advertised) && !advertised.isEmpty()) {
@@ -257,13 +259,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private void publish() {
     followMps();
     if (!state.draining()) {
-      state.replicas().filter(this::canBeGiven).ifPresent(kubelet::publish);
+      state.replicas().flatMap(this::thatCanBeGiven).ifPresent(kubelet::publish);
     }
   }
 
-  private boolean canBeGiven(NodeReplicas replicas) {
+  // Health must be told on, even where a newer spec cannot be written.
+  private Optional<NodeReplicas> thatCanBeGiven(NodeReplicas replicas) {
     List<GpuInfo> gpus = state.gpus().stream().map(GpuStatus::info).toList();
-    return cdi.ready(replicas.config().allocate(), gpus);
+    return cdi.ready(replicas.config().allocate(), gpus)
+        .map(uuids -> replicas.healthyOnly(uuids, "its CDI spec is not written yet"));
   }
 
   private void followMps() {
@@ -338,6 +342,11 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** Hears the value of the node's config label from every directive that tells it. */
   void onLabel(Consumer<String> listener) {
     labelled = listener;
+  }
+
+  /** Hears each time that the config last given fits the GPUs and is in use. */
+  void onUsed(Runnable listener) {
+    used = listener;
   }
 
   /** Hears why only another process can go on. */

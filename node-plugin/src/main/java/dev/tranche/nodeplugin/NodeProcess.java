@@ -13,6 +13,7 @@ import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
+import dev.tranche.nodeplugin.gpu.Pulse;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
@@ -27,10 +28,13 @@ import io.vertx.core.VertxOptions;
 import io.vertx.core.file.FileSystemOptions;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,12 +50,14 @@ final class NodeProcess implements NvmlThread.Listener {
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
+  private final Pulse pulse;
   // As the first config has them; read by the NVML thread.
   private volatile boolean failOnInitError;
   private volatile Path driverRoot;
   private volatile Hardware hardware = Hardware.NONE;
   private final CompletableFuture<Integer> ended = new CompletableFuture<>();
-  private final AtomicReference<List<GpuStatus>> latest = new AtomicReference<>(List.of());
+  // Null: the loop has taken it. A sample without a GPU is one, too.
+  private final AtomicReference<@Nullable List<GpuStatus>> latest = new AtomicReference<>();
   // Of the NVML thread.
   private String complaint = "";
 
@@ -65,6 +71,7 @@ final class NodeProcess implements NvmlThread.Listener {
     this.loop = vertx.getOrCreateContext();
     this.plugin = new NodePlugin(vertx, options, overuse(watch), () -> hardware, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
+    this.pulse = new Pulse(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
     this.nvml =
         new NvmlThread(
             () -> JnaNvml.open(driverRoot),
@@ -103,17 +110,23 @@ final class NodeProcess implements NvmlThread.Listener {
     LOG.info("options: {}, {}", options, watch);
     plugin.load();
     Outcome first = configs.load();
-    if (first instanceof Outcome.Refused refused && !mayBeCured()) {
+    Optional<Outcome.Usable> kept = configs.fallback();
+    if (first instanceof Outcome.Refused refused && kept.isEmpty() && !mayBeCured()) {
       LOG.error("config {}: {}", refused.name(), refused.reason());
       return 2;
     }
-    if (first instanceof Outcome.Usable usable) {
+    List<Outcome> all = Stream.concat(kept.stream(), Stream.of(first)).toList();
+    all.forEach(this::initWith);
+    loop.runOnContext(v -> startParts(all));
+    nvml.start();
+    return ended.join();
+  }
+
+  private void initWith(Outcome outcome) {
+    if (outcome instanceof Outcome.Usable usable) {
       failOnInitError = usable.config().failOnInitError();
       driverRoot = Path.of(usable.config().allocate().driverRootInContainer());
     }
-    loop.runOnContext(v -> startParts(first));
-    nvml.start();
-    return ended.join();
   }
 
   // Another label or a mended ConfigMap may come; without an extender nobody would tell.
@@ -121,13 +134,17 @@ final class NodeProcess implements NvmlThread.Listener {
     return options.extender().isPresent();
   }
 
-  private void startParts(Outcome first) {
+  /**
+   * @param outcomes the one that was in use before where the newest is refused, then the newest
+   */
+  private void startParts(List<Outcome> outcomes) {
     plugin.onLabel(configs::label);
     plugin.onUnusable(this::unusable);
-    plugin.configured(first);
+    plugin.onUsed(configs::used);
+    outcomes.forEach(plugin::configured);
     plugin.start();
     configs.follow();
-    new MetricsServer(plugin.metrics(), plugin::readiness)
+    new MetricsServer(plugin.metrics(), plugin::readiness, pulse::alive)
         .listen(vertx, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
@@ -162,6 +179,7 @@ final class NodeProcess implements NvmlThread.Listener {
   public void started(String driverVersion) {
     LOG.info("NVML of driver {}", driverVersion);
     complaint = "";
+    pulse.beat();
     // Not before: they come with the driver.
     HostNodes nodes = HostNodes.find(Path.of("/"), driverRoot);
     hardware = new Hardware(driverVersion, nodes, Closeness.UNKNOWN);
@@ -176,8 +194,21 @@ final class NodeProcess implements NvmlThread.Listener {
   // The loop takes the latest sample; those it was too slow for are overwritten.
   @Override
   public void sampled(List<GpuStatus> gpus) {
-    if (latest.getAndSet(gpus).isEmpty()) {
-      loop.runOnContext(v -> plugin.sampled(latest.getAndSet(List.of())));
+    pulse.beat();
+    if (latest.getAndSet(gpus) == null) {
+      loop.runOnContext(v -> take());
+    }
+  }
+
+  @Override
+  public void broken() {
+    ended.complete(1);
+  }
+
+  private void take() {
+    List<GpuStatus> gpus = latest.getAndSet(null);
+    if (gpus != null) {
+      plugin.sampled(gpus);
     }
   }
 

@@ -10,6 +10,7 @@ import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HeldReplicas;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
+import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.mps.MpsPlan;
 import dev.tranche.nodeplugin.mps.MpsStanding;
 import dev.tranche.nodeplugin.mps.WithoutMps;
@@ -114,11 +115,18 @@ final class NodeState {
         : gpu;
   }
 
-  /** The MPS control daemons that the config needs. */
+  /**
+   * The MPS control daemons that the config needs. A daemon need not serve a lost GPU; where all
+   * are lost, the need for it stays.
+   */
   MpsPlan mpsPlan(boolean standAlone) {
-    return gpus == null || plan == null
-        ? MpsPlan.NONE
-        : MpsPlan.of(plan.byUuid(), infos(gpus), standAlone);
+    if (gpus == null || plan == null) {
+      return MpsPlan.NONE;
+    }
+    List<GpuStatus> there =
+        gpus.stream().filter(gpu -> !(gpu.health() instanceof Health.Lost)).toList();
+    MpsPlan needed = MpsPlan.of(plan.byUuid(), infos(there), standAlone);
+    return needed.needed() ? needed : MpsPlan.of(plan.byUuid(), infos(gpus), standAlone);
   }
 
   void mps(MpsStanding now) {

@@ -188,6 +188,29 @@ class MpsIT {
   }
 
   @Test
+  void newResource_leavesTheDaemonOfTheOtherOne() throws Exception {
+    nvml.state(gpu(0, ""), gpu(1, ""));
+    String one = "{name: gpu, devices: [\"0\"], replicas: 10}";
+    String two = "{name: gpu, rename: other, devices: [\"1\"], replicas: 2}";
+    Path config = folder.resolve("config/any");
+    Files.writeString(config, "version: v1\nsharing: {mps: {resources: [" + one + "]}}\n");
+    Process process = daemon();
+    ready();
+    long pid = mps.pid();
+    Files.writeString(
+        config, "version: v1\nsharing: {mps: {resources: [" + one + ", " + two + "]}}\n");
+    Path other = mps.root().resolve("nvidia.com/other/.started");
+    eventually(() -> logged("daemon.log"), () -> Files.exists(other));
+    ready();
+    assertThat(mps.pid()).isEqualTo(pid);
+    assertThat(mps.told()).doesNotContain("quit");
+    process.destroy();
+    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    assertThat(other).doesNotExist();
+    assertThat(nvml.computeMode(0)).isZero();
+  }
+
+  @Test
   void killedProcess_isPutRightByTheNext() throws Exception {
     nvml.computeMode(0, PROHIBITED);
     Process first = daemon();

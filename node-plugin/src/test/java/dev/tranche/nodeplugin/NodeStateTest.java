@@ -8,11 +8,13 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -28,8 +30,13 @@ class NodeStateTest {
   }
 
   private static Config replicas(int replicas) {
+    return config("timeSlicing", replicas);
+  }
+
+  private static Config config(String strategy, int replicas) {
     Findings findings = new Findings();
-    String yaml = "sharing: {timeSlicing: {resources: [{name: gpu, replicas: " + replicas + "}]}}";
+    String yaml =
+        "sharing: {%s: {resources: [{name: gpu, replicas: %d}]}}".formatted(strategy, replicas);
     return Config.of(
         Settings.read(List.of(), Map.of(), findings), ConfigFile.parse(yaml, findings), findings);
   }
@@ -47,6 +54,35 @@ class NodeStateTest {
     assertThat(healthy()).isEqualTo(8);
     assertThat(state.gpus(gpus(2))).isEmpty();
     assertThat(state.replicas()).isEqualTo(state.replicas());
+  }
+
+  @Test
+  void mpsPlan_needsNoLostGpu_butStaysNeededWhenAllAreLost() {
+    List<GpuStatus> both = gpus(2);
+    state.gpus(both);
+    state.config(config("mps", 4));
+    assertThat(state.mpsPlan(true).lines()).hasSize(2);
+    state.gpus(List.of(lost(both.get(0)), both.get(1)));
+    assertThat(state.mpsPlan(true).lines()).containsExactly("GPU-1 4 nvidia.com/gpu");
+    state.gpus(both.stream().map(NodeStateTest::lost).toList());
+    assertThat(state.mpsPlan(true).needed()).isTrue();
+  }
+
+  private static GpuStatus lost(GpuStatus gpu) {
+    return new GpuStatus(gpu.info(), new Health.Lost("off the bus"), null);
+  }
+
+  @Test
+  void gpuThatCannotBeGiven_isAdvertisedAsUnhealthy() {
+    state.gpus(gpus(2));
+    state.config(replicas(4));
+    NodeReplicas all = state.replicas().orElseThrow();
+    assertThat(all.healthyOnly(Set.of("GPU-0", "GPU-1"), "no spec")).isSameAs(all);
+    NodeReplicas one = all.healthyOnly(Set.of("GPU-1"), "no spec");
+    assertThat(one.healthyCount()).isEqualTo(4);
+    assertThat(one.byResource().getFirst().all())
+        .hasSize(8)
+        .allMatch(r -> r.healthy() == r.id().startsWith("GPU-1"));
   }
 
   @Test

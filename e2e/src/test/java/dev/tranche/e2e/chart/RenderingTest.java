@@ -48,7 +48,7 @@ class RenderingTest {
             + " name: nvidia.com/gpu\n      replicas: 4\n";
     assertThat(render(Map.of("config.map.any", config)))
         .contains("- name: nvidia.com/gpu.shared")
-        .contains("--resource=nvidia.com/gpu.shared")
+        .contains("--resource=nvidia.com/gpu.shared,nvidia.com/gpu\n")
         .contains("--default-replicas-per-gpu=4");
   }
 
@@ -60,6 +60,9 @@ class RenderingTest {
           gpus:
           - pattern: A100
             name: a100
+          mig:
+          - pattern: 1g.*
+            name: small
         sharing:
           timeSlicing:
             resources:
@@ -73,7 +76,15 @@ class RenderingTest {
         """;
     assertThat(render(Map.of("config.map.any", config)))
         .contains(
-            "--resource=nvidia.com/gpu,nvidia.com/a100,nvidia.com/gpu.tenth,nvidia.com/a100.half");
+            "--resource=nvidia.com/gpu,nvidia.com/a100,nvidia.com/small,nvidia.com/gpu.tenth,nvidia.com/a100.half\n");
+  }
+
+  @Test
+  void daemonSets_areForLinux_unlessTheUserSaysOtherwise() {
+    assertThat(render(Map.of())).contains("nodeSelector:\n        kubernetes.io/os: \"linux\"");
+    assertThat(render(Map.of("nodeSelector.kubernetes\\.io/os", "windows")))
+        .contains("kubernetes.io/os: \"windows\"")
+        .doesNotContain("kubernetes.io/os: \"linux\"");
   }
 
   private static final String MPS =
@@ -86,7 +97,8 @@ class RenderingTest {
         render(Map.of("config.map.any", MPS, "nodeSelector.gpus", "true", "mps.root", "/srv/mps"));
     assertThat(rendered)
         .contains("name: tranche-mps-control-daemon")
-        .contains("gpus: \"true\"\n        nvidia.com/mps.capable: \"true\"")
+        .contains(
+            "gpus: \"true\"\n        kubernetes.io/os: \"linux\"\n        nvidia.com/mps.capable: \"true\"")
         .contains("{name: MPS_ROOT, value: \"/srv/mps\"}")
         .contains("{name: NVIDIA_DRIVER_CAPABILITIES, value: \"compute,utility\"}")
         .contains("hostPath: {path: \"/srv/mps/shm\"}")

@@ -18,7 +18,13 @@ public final class ConfigSource {
 
   /** A config that may be used, or why there is none. */
   public sealed interface Outcome {
-    record Usable(String name, Config config, Set<String> warnings) implements Outcome {}
+    /**
+     * It may be used.
+     *
+     * @param text of its file; empty where there is no file
+     */
+    record Usable(String name, Config config, Set<String> warnings, String text)
+        implements Outcome {}
 
     record Refused(String name, String reason) implements Outcome {}
   }
@@ -74,7 +80,7 @@ public final class ConfigSource {
       }
       return named()
           ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label)
-          : check("", ConfigFile.EMPTY, new Findings());
+          : check("", ConfigFile.EMPTY, new Findings(), "");
     } catch (IOException e) {
       return new Outcome.Refused(label, "the config cannot be read: " + e);
     }
@@ -100,15 +106,16 @@ public final class ConfigSource {
     }
   }
 
-  private Outcome parse(String name, String text) {
+  /** Reads a config from its text. */
+  Outcome parse(String name, String text) {
     Findings findings = new Findings();
-    return check(name, ConfigFile.parse(text, findings), findings);
+    return check(name, ConfigFile.parse(text, findings), findings, text);
   }
 
-  private Outcome check(String name, ConfigFile file, Findings findings) {
+  private Outcome check(String name, ConfigFile file, Findings findings, String text) {
     Config config = Config.of(settings, file, findings);
     return findings.clean()
-        ? new Outcome.Usable(name, config, Set.copyOf(findings.warnings()))
+        ? new Outcome.Usable(name, config, Set.copyOf(findings.warnings()), text)
         : new Outcome.Refused(name, String.join("; ", findings.errors()));
   }
 }

@@ -7,16 +7,21 @@ import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -38,8 +43,12 @@ public final class GpuWatch {
   private final Map<String, Integer> present = new LinkedHashMap<>();
   private final Map<String, Long> eccErrors = new LinkedHashMap<>();
   private @Nullable Nvml nvml;
+  // Of this session: GPUs that told their MIG devices.
+  private final Set<String> partsTold = new HashSet<>();
+  private String driver = "";
   private int count;
   private long openedAtMs;
+  private long partsAtMs;
   private boolean watched;
   private boolean complained;
   private String unnamed = "";
@@ -55,25 +64,77 @@ public final class GpuWatch {
   }
 
   /**
-   * Goes on with this session of NVML.
+   * Goes on with this session of NVML. A GPU that does not tell who it is is left out.
    *
-   * @throws NvmlException if one of the GPUs does not tell who it is, though it is not lost
+   * @throws NvmlException if NVML itself is gone
    */
   public void open(Nvml session) {
     nvml = session;
     openedAtMs = clockMs.getAsLong();
     watched = false;
+    drivenBy(session.driverVersion());
     find(session);
+  }
+
+  /** Another driver has initialized the GPUs, so that no fault of before is left. */
+  private void drivenBy(String version) {
+    if (!driver.isEmpty() && !driver.equals(version)) {
+      gpus.replaceAll((uuid, gpu) -> gone(gpu, "driver " + version + " has not read it yet"));
+    }
+    driver = version;
   }
 
   private void find(Nvml session) {
     present.clear();
+    partsTold.clear();
+    partsAtMs = clockMs.getAsLong();
     count = session.count();
     for (int index = 0; index < count; index++) {
       find(session, index);
     }
+    gpus.values().removeIf(this::removed);
+    eccErrors.keySet().retainAll(gpus.keySet());
     gpus.replaceAll(
         (uuid, gpu) -> present.containsKey(uuid) ? gpu : gone(gpu, "NVML lists this GPU no more"));
+    sort();
+  }
+
+  /** A MIG device that its GPU no longer names does not get lost: somebody has removed it. */
+  private boolean removed(GpuStatus gpu) {
+    return !present.containsKey(gpu.info().uuid())
+        && gpu.info().part().filter(part -> partsTold.contains(part.parentUuid())).isPresent();
+  }
+
+  /** Puts new MIG devices behind their GPU, where a restart would find them. */
+  private void sort() {
+    List<GpuStatus> parts = gpus.values().stream().filter(gpu -> isPart(gpu)).toList();
+    if (parts.isEmpty()) {
+      return;
+    }
+    Map<String, GpuStatus> sorted = new LinkedHashMap<>();
+    for (GpuStatus gpu : gpus.values()) {
+      if (!isPart(gpu)) {
+        sorted.put(gpu.info().uuid(), gpu);
+        parts.stream()
+            .filter(part -> isPartOf(gpu.info().uuid(), part.info()))
+            .sorted(Comparator.comparingInt(GpuWatch::place))
+            .forEach(part -> sorted.put(part.info().uuid(), part));
+      }
+    }
+    gpus.clear();
+    gpus.putAll(sorted);
+  }
+
+  private static boolean isPart(GpuStatus gpu) {
+    return gpu.info().part().isPresent();
+  }
+
+  private static boolean isPartOf(String uuid, GpuInfo gpu) {
+    return gpu.part().filter(part -> part.parentUuid().equals(uuid)).isPresent();
+  }
+
+  private static int place(GpuStatus gpu) {
+    return gpu.info().part().map(Mig.Part::index).orElse(0);
   }
 
   private void found(GpuInfo info, int index) {
@@ -89,10 +150,12 @@ public final class GpuWatch {
       found(info, index);
       watch(session, info);
       session.migDevices(info).forEach(part -> found(part, index));
+      partsTold.add(info.uuid());
     } catch (NvmlException e) {
-      if (!e.lost()) {
+      if (e.driverGone()) {
         throw e;
       }
+      // Whatever ails this one, the others are of use; what is missing is looked for again.
       // Its uuid is not to be had; whether it is a known one is seen from who is missing.
       complain(index, e);
     }
@@ -125,7 +188,7 @@ public final class GpuWatch {
 
   private Stream<GpuStatus> presentWhole() {
     return gpus.values().stream()
-        .filter(gpu -> present.containsKey(gpu.info().uuid()) && gpu.info().part().isEmpty());
+        .filter(gpu -> present.containsKey(gpu.info().uuid()) && !isPart(gpu));
   }
 
   /** Whether NVML had better be started anew: only then does it show a GPU that has returned. */
@@ -137,11 +200,14 @@ public final class GpuWatch {
     return missing && clockMs.getAsLong() - openedAtMs >= options.reopenMs();
   }
 
-  /** There is no NVML at the moment: nothing can be read, so no GPU takes new pods. */
+  /**
+   * There is no NVML at the moment: nothing can be read, so no GPU takes new pods. A fault outlives
+   * that, since it says nothing of the GPU.
+   */
   public void closed(String reason) {
     nvml = null;
     present.clear();
-    gpus.replaceAll((uuid, gpu) -> gone(gpu, reason));
+    gpus.replaceAll((uuid, gpu) -> new GpuStatus(gpu.info(), gpu.health().silent(reason), null));
   }
 
   private static GpuStatus gone(GpuStatus gpu, String reason) {
@@ -155,7 +221,7 @@ public final class GpuWatch {
    */
   public void sample() {
     Nvml session = session();
-    if (session.count() != count) {
+    if (session.count() != count || cutAnew(session)) {
       find(session);
     }
     for (var entry : List.copyOf(present.entrySet())) {
@@ -165,6 +231,40 @@ public final class GpuWatch {
       }
     }
     usage.sampled();
+  }
+
+  /** Whether MIG devices have come or gone; asked now and then, since nothing tells. */
+  private boolean cutAnew(Nvml session) {
+    if (clockMs.getAsLong() - partsAtMs < options.reopenMs()) {
+      return false;
+    }
+    partsAtMs = clockMs.getAsLong();
+    return presentWhole().anyMatch(gpu -> cutAnew(session, gpu.info()));
+  }
+
+  private boolean cutAnew(Nvml session, GpuInfo known) {
+    try {
+      GpuInfo now = session.info(present.getOrDefault(known.uuid(), known.index()));
+      return !now.mig().equals(known.mig()) || !parts(session.migDevices(now)).equals(parts(known));
+    } catch (NvmlException e) {
+      if (e.driverGone()) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  private Map<String, Mig> parts(GpuInfo gpu) {
+    return parts(
+        gpus.values().stream()
+            .map(GpuStatus::info)
+            .filter(other -> isPartOf(gpu.uuid(), other))
+            .toList());
+  }
+
+  // With what they are: one that is cut anew in the same place keeps its uuid.
+  private static Map<String, Mig> parts(List<GpuInfo> parts) {
+    return parts.stream().collect(Collectors.toMap(GpuInfo::uuid, GpuInfo::mig));
   }
 
   private Nvml session() {

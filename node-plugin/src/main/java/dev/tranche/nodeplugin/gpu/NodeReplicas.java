@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
 
 /**
@@ -109,6 +110,23 @@ public record NodeReplicas(
         .sorted()
         .map(id -> new Replica(id, gpu, !id.equals(gpu.info().uuid()), Stage.RETIRED))
         .toList();
+  }
+
+  /** The same, but with every GPU unhealthy that is not among these. */
+  public NodeReplicas healthyOnly(Set<String> uuids, String reason) {
+    if (gpus.stream().allMatch(gpu -> uuids.contains(gpu.info().uuid()))) {
+      return this;
+    }
+    UnaryOperator<GpuStatus> mark =
+        gpu ->
+            uuids.contains(gpu.info().uuid())
+                ? gpu
+                : new GpuStatus(gpu.info(), gpu.health().silent(reason), gpu.load(), gpu.uses());
+    return new NodeReplicas(
+        config,
+        gpus.stream().map(mark).toList(),
+        sharing,
+        byResource.stream().map(r -> r.with(mark)).toList());
   }
 
   public int count(Stage stage) {

@@ -37,6 +37,9 @@ public final class NvmlThread implements AutoCloseable {
     default void linked(Closeness closeness) {}
 
     void sampled(List<GpuStatus> gpus);
+
+    /** A bug has ended this thread, and is logged: nothing is sampled any more. */
+    default void broken() {}
   }
 
   public NvmlThread(Supplier<Nvml> open, GpuWatch gpus, int intervalMs, Listener listener) {
@@ -44,11 +47,20 @@ public final class NvmlThread implements AutoCloseable {
     this.gpus = gpus;
     this.intervalMs = intervalMs;
     this.listener = listener;
-    this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::run);
+    this.thread = Thread.ofPlatform().name("nvml").daemon().unstarted(this::runOrBreak);
   }
 
   public void start() {
     thread.start();
+  }
+
+  private void runOrBreak() {
+    try {
+      run();
+    } catch (RuntimeException | Error bug) {
+      LOG.error("the GPUs can no longer be read", bug);
+      listener.broken();
+    }
   }
 
   private void run() {

@@ -6,6 +6,7 @@ import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.UnaryOperator;
 
 /**
  * The replicas of one extended resource on this node.
@@ -33,6 +34,14 @@ public record Replicas(
         .filter(gpu -> gpu.info().uuid().equals(uuid))
         .filter(gpu -> makes(id))
         .findFirst();
+  }
+
+  Replicas with(UnaryOperator<GpuStatus> change) {
+    List<Replica> changed =
+        all.stream()
+            .map(r -> new Replica(r.id(), change.apply(r.gpu()), r.shared(), r.stage()))
+            .toList();
+    return new Replicas(config, resource, gpus.stream().map(change).toList(), sharing, changed);
   }
 
   private boolean makes(String id) {

@@ -23,6 +23,7 @@ import io.vertx.grpc.server.StatusException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -42,7 +43,7 @@ final class DevicePluginServer extends DevicePluginService {
   private final PodResourcesClient podResources;
   private final ReadBack readBack;
   private final Admissions admissions;
-  private final Hardware hardware;
+  private final Supplier<Hardware> hardware;
   private final boolean standalone;
   private final NodeMetrics metrics;
   private Replicas replicas;
@@ -51,7 +52,7 @@ final class DevicePluginServer extends DevicePluginService {
       PodResourcesClient podResources,
       ReadBack readBack,
       Admissions admissions,
-      Hardware hardware,
+      Supplier<Hardware> hardware,
       boolean standalone,
       NodeMetrics metrics,
       Replicas replicas) {
@@ -146,7 +147,7 @@ final class DevicePluginServer extends DevicePluginService {
   private Admissions.Preferred withAssignments(
       ContainerPreferredAllocationRequest container, Optional<PodList> list) {
     boolean whole = StandaloneAllocation.wholeGpus(replicas, container.getAvailableDeviceIDsList());
-    Optional<Closeness> near = whole ? Optional.of(hardware.closeness()) : Optional.empty();
+    Optional<Closeness> near = whole ? Optional.of(hardware.get().closeness()) : Optional.empty();
     return admissions.prefer(container, list, near, System.nanoTime() / 1_000_000);
   }
 
@@ -157,7 +158,7 @@ final class DevicePluginServer extends DevicePluginService {
             container.getAvailableDeviceIDsList(),
             container.getMustIncludeDeviceIDsList(),
             container.getAllocationSize(),
-            hardware.closeness());
+            hardware.get().closeness());
     return new Admissions.Preferred(answer, Optional.empty());
   }
 
@@ -183,6 +184,16 @@ final class DevicePluginServer extends DevicePluginService {
   @Override
   public Future<AllocateResponse> allocate(AllocateRequest request) {
     long startNs = System.nanoTime();
+    try {
+      return allocate(request, startNs);
+    } catch (RuntimeException bug) {
+      // Without an answer the kubelet would wait for ever: it has no deadline.
+      LOG.error("an Allocate could not be answered", bug);
+      return answered(startNs, "failed", failed("tranche could not decide: " + bug));
+    }
+  }
+
+  private Future<AllocateResponse> allocate(AllocateRequest request, long startNs) {
     var response = AllocateResponse.newBuilder();
     for (ContainerAllocateRequest container : request.getContainerRequestsList()) {
       switch (decide(container)) {
@@ -200,7 +211,7 @@ final class DevicePluginServer extends DevicePluginService {
     long nowMs = System.nanoTime() / 1_000_000;
     List<String> ids = container.getDevicesIdsList();
     var verdict =
-        new Allocation(replicas, hardware.nodes())
+        new Allocation(replicas, hardware.get().nodes())
             .decide(
                 ids,
                 admissions.assigned(ids.size(), nowMs),

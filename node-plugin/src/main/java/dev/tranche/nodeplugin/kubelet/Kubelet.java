@@ -41,7 +41,7 @@ public final class Kubelet {
   }
 
   /**
-   * @param hardware asked once GPUs are known
+   * @param hardware asked at each call, since the driver may be another by then
    */
   public Kubelet(
       Vertx vertx,
@@ -107,7 +107,7 @@ public final class Kubelet {
             podResources,
             readBack,
             new Admissions(assignments, replicas.resource()),
-            hardware.get(),
+            hardware,
             options.extender().isEmpty(),
             metrics,
             replicas);

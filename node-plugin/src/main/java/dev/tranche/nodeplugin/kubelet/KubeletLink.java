@@ -45,6 +45,7 @@ final class KubeletLink {
   private final Standing listener;
 
   private @Nullable HttpServer listening;
+  private Future<Void> opening = Future.succeededFuture();
   private String kubelet = "";
   private boolean registered;
   private long registeredAtMs;
@@ -127,7 +128,7 @@ final class KubeletLink {
         .onComplete(
             done -> {
               busy = false;
-              if (done.failed()) {
+              if (done.failed() && !stopped) {
                 failed(done.cause());
               }
             });
@@ -163,7 +164,8 @@ final class KubeletLink {
     if (stopped || seen.kubelet().isEmpty() || (serving && standing()) || now() < notBeforeMs) {
       return Future.succeededFuture();
     }
-    return (serving ? Future.<Void>succeededFuture() : vacant(seen).compose(v -> listen()))
+    return (serving ? Future.<Void>succeededFuture() : vacant(seen).compose(v -> open()))
+        .compose(v -> stopped ? Future.failedFuture("stopped") : Future.succeededFuture())
         .compose(v -> registration.register(resource, socket.path().getFileName().toString()))
         .onSuccess(v -> succeeded());
   }
@@ -186,6 +188,14 @@ final class KubeletLink {
                 alive
                     ? Future.failedFuture(new OccupiedException(resource, socket.path()))
                     : Future.succeededFuture());
+  }
+
+  // A stop in the meantime waits for it, and so finds the server to close.
+  private Future<Void> open() {
+    if (!stopped) {
+      opening = listen();
+    }
+    return opening;
   }
 
   private Future<Void> listen() {
@@ -274,8 +284,9 @@ final class KubeletLink {
     stopped = true;
     vertx.cancelTimer(checks);
     streams.end();
-    Future<Void> closed = listening == null ? Future.succeededFuture() : listening.close();
-    return closed
+    return opening
+        .otherwiseEmpty()
+        .compose(v -> listening == null ? Future.<Void>succeededFuture() : listening.close())
         .otherwiseEmpty()
         .compose(
             v ->

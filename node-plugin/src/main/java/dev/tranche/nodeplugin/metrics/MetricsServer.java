@@ -5,6 +5,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
+import java.util.List;
 import java.util.function.Supplier;
 
 /** Plain HTTP: /metrics, /healthz, /readyz. */
@@ -13,10 +14,21 @@ public final class MetricsServer {
 
   private final NodeMetrics metrics;
   private final Supplier<Readiness> readiness;
+  private final Supplier<Readiness> alive;
 
+  /** One that answers /healthz as long as it answers at all. */
   public MetricsServer(NodeMetrics metrics, Supplier<Readiness> readiness) {
+    this(metrics, readiness, () -> Readiness.unless(List.of()));
+  }
+
+  /**
+   * @param alive the answer of /healthz
+   */
+  public MetricsServer(
+      NodeMetrics metrics, Supplier<Readiness> readiness, Supplier<Readiness> alive) {
     this.metrics = metrics;
     this.readiness = readiness;
+    this.alive = alive;
   }
 
   public Future<HttpServer> listen(Vertx vertx, HostPort at) {
@@ -26,14 +38,13 @@ public final class MetricsServer {
   private void handle(HttpServerRequest request) {
     switch (request.path()) {
       case "/metrics" -> answer(request, 200, metrics.scrape());
-      case "/healthz" -> answer(request, 200, "ok\n");
-      case "/readyz" -> ready(request);
+      case "/healthz" -> answer(request, alive.get());
+      case "/readyz" -> answer(request, readiness.get());
       case null, default -> answer(request, 404, "/metrics, /healthz, /readyz\n");
     }
   }
 
-  private void ready(HttpServerRequest request) {
-    Readiness now = readiness.get();
+  private static void answer(HttpServerRequest request, Readiness now) {
     String body = now.sentences().isEmpty() ? "ok" : String.join("\n", now.sentences());
     answer(request, now.ready() ? 200 : 503, body + "\n");
   }

@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin.metrics;
 import java.util.List;
 
 /**
- * The answer of /readyz.
+ * The answer of /readyz or /healthz.
  *
  * @param sentences what is missing, or why there is nothing to do; empty: all is well
  */

@@ -10,6 +10,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -29,26 +30,41 @@ final class ComputeModes {
     this.file = file;
   }
 
-  /** Sets EXCLUSIVE_PROCESS on each. */
+  /** Sets EXCLUSIVE_PROCESS on each; a GPU that is lost must not keep the others from it. */
   void exclusive(List<MpsGpu> gpus) throws MpsException, IOException {
     Map<String, Integer> before = kept();
-    try {
-      for (MpsGpu gpu : gpus) {
-        before.putIfAbsent(gpu.uuid(), nvml.computeMode(gpu.index()));
-      }
-      keep(before);
-      for (MpsGpu gpu : gpus) {
-        nvml.computeMode(gpu.index(), ComputeMode.EXCLUSIVE_PROCESS);
-      }
-    } catch (NvmlException e) {
-      throw new MpsException(
-          e.getMessage() + "; the compute mode is root's to set, on a GPU that is not in MIG mode");
+    for (MpsGpu gpu : gpus) {
+      unlessLost(gpu, () -> before.putIfAbsent(gpu.uuid(), nvml.computeMode(gpu.index())));
+    }
+    keep(before);
+    for (MpsGpu gpu : gpus) {
+      unlessLost(gpu, () -> nvml.computeMode(gpu.index(), ComputeMode.EXCLUSIVE_PROCESS));
     }
   }
 
-  /** Puts all back that an earlier call has changed; a GPU that is gone has nothing to put back. */
-  void restore() throws IOException {
+  private static void unlessLost(MpsGpu gpu, Runnable call) throws MpsException {
+    try {
+      call.run();
+    } catch (NvmlException e) {
+      if (!e.lost()) {
+        throw new MpsException(
+            e.getMessage()
+                + "; the compute mode is root's to set, on a GPU that is not in MIG mode");
+      }
+      LOG.warn("{} keeps its compute mode: {}", gpu.uuid(), e.getMessage());
+    }
+  }
+
+  /**
+   * Puts back what an earlier call has changed; a GPU that is gone has nothing to put back.
+   *
+   * @param stay uuids of GPUs that stay as they are
+   */
+  void restore(Set<String> stay) throws IOException {
     Map<String, Integer> before = kept();
+    Map<String, Integer> later = new TreeMap<>(before);
+    later.keySet().retainAll(stay);
+    before.keySet().removeAll(stay);
     int count = before.isEmpty() ? 0 : nvml.count();
     for (int index = 0; index < count; index++) {
       try {
@@ -60,7 +76,11 @@ final class ComputeModes {
         LOG.warn("the compute mode of GPU {} is not put back: {}", index, e.getMessage());
       }
     }
-    Files.deleteIfExists(file);
+    if (later.isEmpty()) {
+      Files.deleteIfExists(file);
+    } else {
+      keep(later);
+    }
   }
 
   private Map<String, Integer> kept() throws IOException {

@@ -47,6 +47,10 @@ final class ControlDaemon {
     return env;
   }
 
+  MpsSet set() {
+    return set;
+  }
+
   String resource() {
     return set.resource();
   }
@@ -68,6 +72,10 @@ final class ControlDaemon {
     } catch (IOException e) {
       throw new MpsException("the folder of " + set.resource() + " cannot be made: " + e);
     }
+  }
+
+  boolean alive() {
+    return process().isPresent();
   }
 
   /** Throws unless it lives, answers, and still has its limits. */

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.mps;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.KeptConfig;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.metrics.Readiness;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
@@ -33,6 +34,7 @@ final class MpsControl {
 
   private final ConfigSource source;
   private final Path configName;
+  private final KeptConfig kept;
   private final boolean standAlone;
   private final Supplier<AdminNvml> open;
   private final StatusFile statusFile;
@@ -64,6 +66,7 @@ final class MpsControl {
       Supervisor.Listener listener) {
     this.source = source;
     this.configName = configName;
+    this.kept = new KeptConfig(configName.toAbsolutePath().resolveSibling(""));
     this.standAlone = standAlone;
     this.open = open;
     this.root = root;
@@ -142,7 +145,7 @@ final class MpsControl {
       try {
         gpus.add(nvml.info(index));
       } catch (NvmlException e) {
-        if (!e.lost()) {
+        if (e.driverGone()) {
           throw e;
         }
         LOG.warn("GPU {} is left out: {}", index, e.getMessage());
@@ -164,11 +167,18 @@ final class MpsControl {
     if (changed && now instanceof Outcome.Refused refused) {
       trouble = "config %s is refused: %s".formatted(refused.name(), refused.reason());
       LOG.error("{}; the one before stays in use", trouble);
+      return config == null && before();
     } else if (changed && now instanceof Outcome.Usable usable) {
       LOG.info("config {}: {}", usable.name(), usable.config().sharing());
       config = usable.config();
     }
     return changed && now instanceof Outcome.Usable;
+  }
+
+  /** Goes on with the config that the plugin used last, as the plugin does; false: none. */
+  private boolean before() {
+    config = kept.read(source).map(Outcome.Usable::config).orElse(null);
+    return config != null;
   }
 
   private String name() {

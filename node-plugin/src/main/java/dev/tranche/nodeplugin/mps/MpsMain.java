@@ -95,6 +95,9 @@ public final class MpsMain {
     } catch (InterruptedException e) {
       LOG.error("interrupted", e);
       return 1;
+    } catch (RuntimeException bug) {
+      LOG.error("the MPS control daemons can no longer be kept", bug);
+      return 1;
     }
   }
 

@@ -47,7 +47,8 @@ public final class MpsWatch {
   }
 
   private MpsStanding needed(MpsPlan wanted, MpsStatus status) {
-    if (status instanceof MpsStatus.Serving(var lines) && lines.equals(wanted.lines())) {
+    // One that serves more has not lost the GPUs that are lost to us.
+    if (status instanceof MpsStatus.Serving(var lines) && lines.containsAll(wanted.lines())) {
       return new MpsStanding.Serving();
     }
     if (served) {

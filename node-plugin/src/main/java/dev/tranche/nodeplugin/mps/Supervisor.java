@@ -5,8 +5,11 @@ import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -31,6 +34,8 @@ final class Supervisor {
   private @Nullable MpsPlan current;
   private MpsPlan plan = MpsPlan.NONE;
   private List<ControlDaemon> daemons = List.of();
+  // Those of the daemons that this run has started with success.
+  private final Set<ControlDaemon> begun = new HashSet<>();
   private MpsStatus status = new MpsStatus.Silent();
   private int failures;
   private long notBeforeMs;
@@ -60,7 +65,7 @@ final class Supervisor {
   /** One round: brings what runs nearer to the plan, and says how it stands. */
   MpsStatus step(MpsPlan wanted) throws InterruptedException {
     if (!wanted.equals(current)) {
-      stop();
+      change(wanted);
       current = wanted;
       plan = wanted;
       failures = 0;
@@ -72,6 +77,30 @@ final class Supervisor {
       attempt(this::start);
     }
     return status;
+  }
+
+  /** Ends what is wanted no more. The clients of a daemon that stays as it is keep it. */
+  private void change(MpsPlan wanted) throws InterruptedException {
+    unready();
+    List<ControlDaemon> kept = new ArrayList<>();
+    for (ControlDaemon daemon : daemons) {
+      if (wanted.sets().contains(daemon.set())) {
+        kept.add(daemon);
+      } else {
+        daemon.stop();
+      }
+    }
+    daemons = List.copyOf(kept);
+    begun.retainAll(daemons);
+    status = new MpsStatus.Silent();
+    restoreModes(gpus(daemons));
+  }
+
+  private static Set<String> gpus(List<ControlDaemon> daemons) {
+    return daemons.stream()
+        .flatMap(daemon -> daemon.set().gpus().stream())
+        .map(MpsGpu::uuid)
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   private void probe() throws InterruptedException {
@@ -110,8 +139,16 @@ final class Supervisor {
     notBeforeMs = clockMs.getAsLong() + waitMs;
     status = new MpsStatus.Failing(reason);
     unready();
+    freeUnlessServed();
     LOG.error("{}; the next attempt is in {} ms", reason, waitMs);
     listener.failed(reason);
+  }
+
+  // In EXCLUSIVE_PROCESS a GPU without its daemon takes a single process.
+  private void freeUnlessServed() {
+    if (daemons.stream().noneMatch(ControlDaemon::alive)) {
+      restoreModes(Set.of());
+    }
   }
 
   // What was started stays started until all are started anew: the clients of a daemon that works
@@ -121,22 +158,27 @@ final class Supervisor {
       Files.createDirectories(root.folder());
       modes.exclusive(plan.gpus());
     }
-    List<ControlDaemon> all = new ArrayList<>(daemons);
-    if (all.isEmpty()) {
-      plan.sets().forEach(set -> all.add(new ControlDaemon(program, set, root)));
-      daemons = List.copyOf(all);
-    }
-    for (ControlDaemon daemon : all) {
+    daemons = plan.sets().stream().map(this::daemon).toList();
+    for (ControlDaemon daemon : daemons) {
       if (!serves(daemon)) {
+        begun.remove(daemon);
         daemon.start();
+        begun.add(daemon);
         listener.started(daemon.resource());
       }
     }
     serving();
   }
 
+  private ControlDaemon daemon(MpsSet set) {
+    return daemons.stream()
+        .filter(known -> known.set().equals(set))
+        .findFirst()
+        .orElseGet(() -> new ControlDaemon(program, set, root));
+  }
+
   private boolean serves(ControlDaemon daemon) throws InterruptedException {
-    if (failures == 0) {
+    if (!begun.contains(daemon)) {
       return false;
     }
     try {
@@ -172,11 +214,16 @@ final class Supervisor {
       daemon.stop();
     }
     daemons = List.of();
+    begun.clear();
     current = null;
     plan = MpsPlan.NONE;
     status = new MpsStatus.Silent();
+    restoreModes(Set.of());
+  }
+
+  private void restoreModes(Set<String> kept) {
     try {
-      modes.restore();
+      modes.restore(kept);
     } catch (IOException | NvmlException e) {
       LOG.warn("the compute modes are not put back: {}", e.toString());
     }

@@ -6,6 +6,7 @@ import dev.tranche.api.node.NodeReportsGrpcClient;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClientOptions;
@@ -49,7 +50,8 @@ final class ReportStream {
   private long sequence;
   private long applied;
   private boolean writing;
-  private boolean stale;
+  // The report that is to follow the one under way.
+  private @Nullable Promise<Void> following;
   private boolean stopped;
   private int attempts;
   private long openedAtMs;
@@ -149,21 +151,29 @@ final class ReportStream {
     send();
   }
 
-  /** Sends the latest state, now or as soon as the report under way is written. */
+  /**
+   * Sends the latest state, now or as soon as the report under way is written; done when that is
+   * written.
+   */
   Future<Void> send() {
     if (request == null) {
       return Future.succeededFuture();
     }
     if (writing) {
-      stale = true;
-      return Future.succeededFuture();
+      return follow();
     }
     writing = true;
-    stale = false;
     int mine = generation;
     NodeReport report =
         exchange.report().setSequence(++sequence).setAppliedDirective(applied).build();
     return write(request, report).onComplete(done -> written(mine, done.succeeded()));
+  }
+
+  private Future<Void> follow() {
+    if (following == null) {
+      following = Promise.promise();
+    }
+    return following.future();
   }
 
   private Future<Void> write(GrpcClientRequest<NodeReport, NodeDirective> to, NodeReport report) {
@@ -183,8 +193,10 @@ final class ReportStream {
     metrics.count("tranche.node.reports", "Reports to extenders.", "outcome", outcome);
     if (!succeeded) {
       ended(mine, "a report could not be written");
-    } else if (stale) {
-      send();
+    } else if (following != null) {
+      Promise<Void> next = following;
+      following = null;
+      send().onComplete(next);
     }
   }
 
@@ -210,6 +222,10 @@ final class ReportStream {
       attempts = 0;
     }
     request = null;
+    if (following != null) {
+      following.tryFail(reason);
+      following = null;
+    }
     if (client != null) {
       client.close();
       client = null;

@@ -30,9 +30,23 @@ public record Grants(Map<String, Map<String, Double>> shares) {
     return new Grants(shares);
   }
 
-  /** 0 to 1; 0 for a container that holds no part of this GPU. */
+  /**
+   * 0 to 1; 0 for a container of a pod that holds no part of this GPU. An init container is not in
+   * the kubelet's list, though it holds what its pod's containers get later: where a container has
+   * no entry, it may use what its pod has.
+   */
   public double share(String uuid, ContainerUse use) {
-    return shares.getOrDefault(uuid, Map.of()).getOrDefault(use.key(), 0.0);
+    Map<String, Double> here = shares.getOrDefault(uuid, Map.of());
+    Double own = here.get(use.key());
+    return own != null ? own : ofPod(here, use.podKey() + "/");
+  }
+
+  private static double ofPod(Map<String, Double> here, String prefix) {
+    double sum = 0;
+    for (var entry : here.entrySet()) {
+      sum += entry.getKey().startsWith(prefix) ? entry.getValue() : 0;
+    }
+    return Math.min(1, sum);
   }
 
   /** Pods that hold a part of this GPU, as {@code namespace/pod}. */

@@ -10,6 +10,7 @@ import dev.tranche.nodeplugin.nvml.GpuEvent;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuProcess;
 import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.nodeplugin.nvml.Mig;
 import dev.tranche.nodeplugin.nvml.Nvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.usage.UsageReader;
@@ -17,23 +18,30 @@ import java.nio.file.Path;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class GpuWatchTest {
   private static final int LOST = 15;
   private static final int UNINITIALIZED = 1;
+  private static final int UNKNOWN_ERROR = 999;
   private static final long QUIET_MS = 300_000;
   private static final long REOPEN_MS = 30_000;
 
   private long nowMs = 1_000_000;
   private final Memory memory = new Memory();
 
-  /** NVML as a list of uuids; a "-" in front: lost. */
+  /** NVML as a list of uuids; a "-" in front: lost; a "?": fails with an unknown error. */
   private static final class Memory implements Nvml {
     private List<String> uuids = new ArrayList<>(List.of("GPU-a", "GPU-b"));
     private final Deque<GpuEvent> events = new ArrayDeque<>();
+    // By uuid of their GPU, which is cut.
+    private final Map<String, List<String>> parts = new HashMap<>();
+    private String driver = "1";
     private long eccErrors;
     private boolean gone;
 
@@ -44,12 +52,15 @@ class GpuWatchTest {
       if (uuids.get(index).startsWith("-")) {
         throw new NvmlException(LOST, "GPU is lost");
       }
+      if (uuids.get(index).startsWith("?")) {
+        throw new NvmlException(UNKNOWN_ERROR, "Unknown Error");
+      }
       return uuids.get(index);
     }
 
     @Override
     public String driverVersion() {
-      return "1";
+      return driver;
     }
 
     @Override
@@ -62,7 +73,29 @@ class GpuWatchTest {
 
     @Override
     public GpuInfo info(int index) {
-      return new GpuInfo(index, uuid(index), "Tesla T4", index, "", 100, 0, -1);
+      String uuid = uuid(index);
+      return gpu(index, uuid, parts.containsKey(uuid) ? Mig.CUT : Mig.OFF);
+    }
+
+    private static GpuInfo gpu(int index, String uuid, Mig mig) {
+      return new GpuInfo(index, uuid, "Tesla T4", index, "", 100, 0, -1, 8, mig);
+    }
+
+    @Override
+    public List<GpuInfo> migDevices(GpuInfo gpu) {
+      List<String> names = parts.getOrDefault(gpu.uuid(), List.of());
+      return IntStream.range(0, names.size())
+          .mapToObj(
+              i -> {
+                Mig mig = new Mig.Part(i, gpu.uuid(), "1g.5gb", i, 0, List.of());
+                return gpu(gpu.index(), names.get(i), mig);
+              })
+          .toList();
+    }
+
+    @Override
+    public GpuReading readMig(int index, int mig) {
+      return read(index);
     }
 
     @Override
@@ -190,6 +223,73 @@ class GpuWatchTest {
     watch.open(memory);
     watch.sample();
     assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
+  }
+
+  @Test
+  void gpuThatFailsUnexpectedly_leavesTheOthers() {
+    memory.uuids.set(0, "?");
+    GpuWatch watch = watch("");
+    assertThat(watch.gpus())
+        .singleElement()
+        .matches(gpu -> gpu.info().uuid().equals("GPU-b") && gpu.health().healthy());
+    nowMs += REOPEN_MS;
+    assertThat(watch.reopenDue()).isTrue();
+    memory.uuids.set(0, "GPU-a");
+    watch.open(memory);
+    assertThat(watch.gpus()).hasSize(2);
+  }
+
+  private static List<String> uuids(GpuWatch watch) {
+    return watch.gpus().stream().map(gpu -> gpu.info().uuid()).toList();
+  }
+
+  @Test
+  void migDevices_comeAndGoWhileNvmlIsOpen_behindTheirGpu() {
+    memory.parts.put("GPU-a", List.of());
+    GpuWatch watch = watch("");
+    memory.parts.put("GPU-a", List.of("MIG-1", "MIG-2"));
+    watch.sample();
+    assertThat(uuids(watch)).containsExactly("GPU-a", "GPU-b");
+    nowMs += REOPEN_MS;
+    watch.sample();
+    assertThat(uuids(watch)).containsExactly("GPU-a", "MIG-1", "MIG-2", "GPU-b");
+    memory.parts.put("GPU-a", List.of("MIG-2"));
+    nowMs += REOPEN_MS;
+    watch.sample();
+    assertThat(uuids(watch)).containsExactly("GPU-a", "MIG-2", "GPU-b");
+    memory.parts.clear();
+    watch.open(memory);
+    assertThat(uuids(watch)).containsExactly("GPU-a", "GPU-b");
+  }
+
+  @Test
+  void migDevicesOfAGpuThatIsGone_areLostWithIt() {
+    memory.parts.put("GPU-b", List.of("MIG-1"));
+    GpuWatch watch = watch("");
+    memory.uuids.removeLast();
+    watch.sample();
+    assertThat(health(watch, "MIG-1")).isInstanceOf(Health.Lost.class);
+  }
+
+  @Test
+  void faultThatNeedsAReset_outlivesNvml_butNotItsGpuOrTheDriver() throws Exception {
+    GpuWatch watch = watch("");
+    memory.events.add(new GpuEvent(0, 48));
+    memory.events.add(new GpuEvent(1, 48));
+    watch.awaitError(0);
+    watch.awaitError(0);
+    watch.closed("NVML is gone");
+    memory.uuids.set(1, "-GPU-b");
+    watch.open(memory);
+    memory.uuids.set(1, "GPU-b");
+    watch.open(memory);
+    watch.sample();
+    assertThat(health(watch, "GPU-a").reason()).contains("XID 48");
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
+    memory.driver = "2";
+    watch.open(memory);
+    watch.sample();
+    assertThat(health(watch, "GPU-a").healthy()).isTrue();
   }
 
   @Test

@@ -7,6 +7,7 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -54,6 +55,13 @@ class MpsWatchTest {
   void daemonOfAnotherConfig_doesNotServe() {
     watch.update(plan(10), SERVING);
     assertThat(watch.update(plan(5), SERVING).reason()).contains("not taken over this config yet");
+  }
+
+  @Test
+  void daemonThatServesMore_serves() {
+    List<String> more = Stream.concat(plan(10).lines().stream(), Stream.of("GPU-1 10 r")).toList();
+    assertThat(watch.update(plan(10), new MpsStatus.Serving(more)))
+        .isEqualTo(new MpsStanding.Serving());
   }
 
   @Test

@@ -86,6 +86,15 @@ class OveruseTest {
   }
 
   @Test
+  void initContainer_mayHaveWhatItsPodHas() {
+    for (int i = 0; i < 5; i++) {
+      assertThat(judge(new ContainerUse("ns", "greedy", "init", 210, 0))).isEmpty();
+    }
+    assertThat(GRANTS.share(GPU, new ContainerUse("ns", "meek", "c", 0, 0))).isEqualTo(0.1);
+    assertThat(GRANTS.share(GPU, new ContainerUse("ns", "greed", "init", 0, 0))).isZero();
+  }
+
+  @Test
   void observing_cordonsNothing() {
     var observing = new Overuse(new OveruseOptions(0.05, 1, false));
     assertThat(observing.judge(GPU, USABLE, 10, List.of(use("greedy", 900)), GRANTS)).hasSize(1);

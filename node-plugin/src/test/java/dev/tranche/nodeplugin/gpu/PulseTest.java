@@ -1,0 +1,39 @@
+package dev.tranche.nodeplugin.gpu;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class PulseTest {
+  private long nowMs = 5_000;
+
+  @Test
+  void silence_beforeNvmlHasStarted_isLife() {
+    Pulse pulse = new Pulse(1_000, () -> nowMs);
+    nowMs += 1_000_000;
+    assertThat(pulse.alive().ready()).isTrue();
+  }
+
+  @Test
+  void silence_afterASample_isDeathAfterAMinute() {
+    Pulse pulse = new Pulse(1_000, () -> nowMs);
+    pulse.beat();
+    nowMs += 60_000;
+    assertThat(pulse.alive().ready()).isTrue();
+    nowMs++;
+    assertThat(pulse.alive().ready()).isFalse();
+    assertThat(pulse.alive().sentences()).singleElement().asString().contains("60 s", "NVML");
+    pulse.beat();
+    assertThat(pulse.alive().ready()).isTrue();
+  }
+
+  @Test
+  void slowSamples_areWaitedForTenTimes() {
+    Pulse pulse = new Pulse(30_000, () -> nowMs);
+    pulse.beat();
+    nowMs += 300_000;
+    assertThat(pulse.alive().ready()).isTrue();
+    nowMs++;
+    assertThat(pulse.alive().ready()).isFalse();
+  }
+}
