@@ -17,6 +17,7 @@ class NodeLabelsTest {
   private static final String NODE = "node-1";
   private final List<JsonObject> patches = new ArrayList<>();
   private boolean deciding = true;
+  private boolean advertises = true;
   private long nowMs;
   private final NodeLabels labels =
       new NodeLabels(
@@ -25,6 +26,7 @@ class NodeLabelsTest {
             return Future.succeededFuture();
           },
           () -> deciding,
+          node -> advertises,
           () -> nowMs);
   private Map<String, String> onNode = new HashMap<>();
   private String written = "";
@@ -139,6 +141,7 @@ class NodeLabelsTest {
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     patched();
+    advertises = false;
     nowMs += NodeLabels.GONE_AFTER_MS;
     labels.reported(NODE, report());
     labels.tick();
@@ -148,6 +151,36 @@ class NodeLabelsTest {
     patched();
     assertThat(onNode).isEmpty();
     assertThat(written).isEmpty();
+  }
+
+  /** Its reports may reach another replica, which would write the labels again. */
+  @Test
+  void nodeWithoutAReport_keepsOurLabels_whileTheKubeletAdvertises() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    nowMs += 2 * NodeLabels.GONE_AFTER_MS;
+    labels.tick();
+    assertThat(patches).hasSize(1);
+    advertises = false;
+    labels.tick();
+    assertThat(patches).hasSize(2);
+  }
+
+  @Test
+  void reportFromBeforeTheSilence_isNotInsistedOn() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    onNode.put("nvidia.com/gpu.replicas", "4");
+    written = written.replace("replicas=10", "replicas=4");
+    watched();
+    nowMs += NodeLabels.FRESH_MS + 1;
+    labels.tick();
+    assertThat(patches).hasSize(1);
+    nowMs--;
+    labels.tick();
+    assertThat(patches).hasSize(2);
   }
 
   @Test
