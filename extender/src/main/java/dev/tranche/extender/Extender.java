@@ -119,8 +119,10 @@ public final class Extender implements AutoCloseable {
   }
 
   private Optional<String> uidOfPod(String node, String key) {
-    return core.ledger.pods().stream()
-        .filter(pod -> pod.key().equals(key) && node.equals(pod.node()))
+    return core.ledger.holds(node).stream()
+        .filter(hold -> hold.key().equals(key))
+        .flatMap(hold -> core.ledger.pod(hold.uid()).stream())
+        .filter(pod -> node.equals(pod.node()))
         .map(PodFacts::uid)
         .findFirst();
   }
