@@ -97,6 +97,10 @@ public final class NodeLabels {
 
   /** A node's report; without a GPU it says nothing, since a driver may only be loading. */
   public void reported(String node, NodeReport report) {
+    if (!nodes.containsKey(node)) {
+      // Gone, or not shown yet: the next report comes within seconds.
+      return;
+    }
     Map<String, String> labels = GpuLabels.of(report);
     if (!labels.isEmpty() && !report.getDraining()) {
       @Nullable Shown before = shown.put(node, new Shown(labels, clockMs.getAsLong()));

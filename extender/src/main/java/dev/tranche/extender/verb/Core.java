@@ -209,15 +209,19 @@ public final class Core {
       }
       case Event.PodGone(String uid, String key) -> waiting.forget(uid);
       case Event.NodeSeen(var node) -> nodes.configure(node.name(), node.config());
-      case Event.NodeGone(String name) -> {
-        loads.forget(name);
-        nodes.forget(name);
-        evaluations.forget(name);
-        packing.forget(name);
-      }
+      case Event.NodeGone(String name) -> forget(name);
+      // Its last reports may have come after the Node had gone.
+      case Event.StreamLost(String name) when ledger.node(name).isEmpty() -> forget(name);
       default -> {}
     }
     settle(apply(event));
+  }
+
+  private void forget(String node) {
+    loads.forget(node);
+    nodes.forget(node);
+    evaluations.forget(node);
+    packing.forget(node);
   }
 
   private static void settle(Future<Void> acks) {

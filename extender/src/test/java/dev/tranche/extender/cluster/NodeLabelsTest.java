@@ -168,6 +168,16 @@ class NodeLabelsTest {
   }
 
   @Test
+  void reportOfANodeThatIsGone_isIgnored() {
+    watched();
+    labels.gone(NODE);
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    watched();
+    labels.tick();
+    assertThat(patches).isEmpty();
+  }
+
+  @Test
   void reportFromBeforeTheSilence_isNotInsistedOn() {
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
