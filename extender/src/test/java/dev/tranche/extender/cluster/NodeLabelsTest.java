@@ -85,7 +85,8 @@ class NodeLabelsTest {
                 "nvidia.com/gpu.product", "Tesla-T4-SHARED",
                 "nvidia.com/gpu.memory", "15360",
                 "nvidia.com/gpu.replicas", "10",
-                "nvidia.com/gpu.sharing-strategy", "time-slicing"));
+                "nvidia.com/gpu.sharing-strategy", "time-slicing",
+                "tranche.dev/gpu-memory-usable-mib", "15360"));
     assertThat(patches.getLast().getString("resourceVersion")).isEqualTo("1");
     labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
     labels.tick();
@@ -100,6 +101,31 @@ class NodeLabelsTest {
         .containsEntry("nvidia.com/gpu.replicas", "1");
     assertThat(GpuLabels.of(report(gpu("Tesla T4", 4).setResource("nvidia.com/gpu.shared"))))
         .containsEntry("nvidia.com/gpu.product", "Tesla-T4");
+  }
+
+  @Test
+  void usableMemory_isTheSmallestGpus_withoutTheDriversPart() {
+    var gpus =
+        report(
+            gpu("Tesla T4", 10).setMemoryReservedBytes(500L << 20),
+            gpu("Tesla T4", 10).setMemoryReservedBytes(600L << 20));
+    assertThat(GpuLabels.of(gpus)).containsEntry("tranche.dev/gpu-memory-usable-mib", "14760");
+    assertThat(GpuLabels.of(report(gpu("Tesla T4", 10).setMemoryTotalBytes(0))))
+        .doesNotContainKey("tranche.dev/gpu-memory-usable-mib");
+  }
+
+  @Test
+  void usableMemory_goesWithThePlugin_whereFeatureDiscoveryRunsToo() {
+    onNode.put("nvidia.com/gfd.timestamp", "1700000000");
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    assertThat(onNode).containsEntry("tranche.dev/gpu-memory-usable-mib", "15360");
+    advertises = false;
+    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    labels.tick();
+    patched();
+    assertThat(onNode).doesNotContainKey("tranche.dev/gpu-memory-usable-mib");
   }
 
   @Test
@@ -128,7 +154,8 @@ class NodeLabelsTest {
     watched();
     labels.tick();
     patched();
-    assertThat(written).isEqualTo("nvidia.com/gpu.present=true");
+    assertThat(written)
+        .isEqualTo("nvidia.com/gpu.present=true,tranche.dev/gpu-memory-usable-mib=15360");
     assertThat(onNode)
         .containsEntry("nvidia.com/gpu.replicas", "4")
         .containsEntry("nvidia.com/gpu.count", "1");
