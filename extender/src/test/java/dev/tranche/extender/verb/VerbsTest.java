@@ -5,12 +5,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.List;
@@ -211,6 +213,17 @@ final class VerbsTest {
   private void see(String pod, int replicas, String gpu) {
     world.core.told(
         new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on("a")));
+  }
+
+  @Test
+  void notReady_namesWhatIsNotReadYet() {
+    var idle = new Idle();
+    var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
+    var core = new Core(Policy.LOAD, 15_000, idle, idle, metrics, () -> 0);
+    assertThat(core.notReady())
+        .hasValue("the extender has not read the cluster's pods and nodes yet");
+    core.read("pods");
+    assertThat(core.notReady()).hasValue("the extender has not read the cluster's nodes yet");
   }
 
   @Test
