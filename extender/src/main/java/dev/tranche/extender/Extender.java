@@ -12,6 +12,7 @@ import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
+import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
@@ -98,6 +99,7 @@ public final class Extender implements AutoCloseable {
         new NodeLabels(
             (node, patch) -> verbs.loop().here(api.patchNode(node, patch)),
             this::deciding,
+            this::advertises,
             core::nowMs);
     var account = config.serviceAccount();
     this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
@@ -106,13 +108,21 @@ public final class Extender implements AutoCloseable {
         new Leadership(client, config.namespace(), config.name() + "-extender", config.identity());
   }
 
+  /** Without an open port no node can tell us anything, and what we know of them is no ground. */
   private boolean deciding() {
-    return core.notReady().isEmpty();
+    return missing().isEmpty() && core.notReady().isEmpty();
+  }
+
+  /** Also of a node that we do not know: unknown is no reason to take anything away. */
+  private boolean advertises(String node) {
+    return core.ledger.node(node).map(NodeFacts::advertises).orElse(true);
   }
 
   private Optional<String> uidOfPod(String node, String key) {
-    return core.ledger.pods().stream()
-        .filter(pod -> pod.key().equals(key) && node.equals(pod.node()))
+    return core.ledger.holds(node).stream()
+        .filter(hold -> hold.key().equals(key))
+        .flatMap(hold -> core.ledger.pod(hold.uid()).stream())
+        .filter(pod -> node.equals(pod.node()))
         .map(PodFacts::uid)
         .findFirst();
   }

@@ -8,6 +8,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -33,7 +34,11 @@ final class GpuLabels {
           PRESENT,
           PREFIX + "product",
           PREFIX + "replicas",
-          PREFIX + "sharing-strategy");
+          PREFIX + "sharing-strategy",
+          Names.LABEL_MEMORY_USABLE);
+
+  /** Not Feature Discovery's: ours to write and to take away, where it runs too. */
+  private static final Set<String> NOT_DISCOVERYS = Set.of(PRESENT, Names.LABEL_MEMORY_USABLE);
 
   private GpuLabels() {}
 
@@ -43,7 +48,20 @@ final class GpuLabels {
         report.getGpusList().stream()
             .filter(g -> g.getResource().startsWith(Names.RESOURCE))
             .toList();
-    return mostNumerous(gpus).map(alike -> of(alike.getFirst(), alike.size())).orElse(Map.of());
+    Map<String, String> labels =
+        mostNumerous(gpus).map(alike -> of(alike.getFirst(), alike.size())).orElse(Map.of());
+    long usableMib = gpus.stream().mapToLong(GpuLabels::usableMib).min().orElse(0);
+    if (usableMib <= 0) {
+      return labels;
+    }
+    var all = new TreeMap<>(labels);
+    all.put(Names.LABEL_MEMORY_USABLE, Long.toString(usableMib));
+    return all;
+  }
+
+  /** What the driver leaves to pods; a request by memory must fit the smallest GPU. */
+  private static long usableMib(Gpu gpu) {
+    return (gpu.getMemoryTotalBytes() - gpu.getMemoryReservedBytes()) >> 20;
   }
 
   // Like Feature Discovery, which knows one product per node; of equals the one seen first.
@@ -127,13 +145,13 @@ final class GpuLabels {
     var kept = new TreeMap<String, String>();
     for (String key : OURS) {
       boolean free = ours.containsKey(key) || !labels.containsKey(key);
-      String value = discovered && !key.equals(PRESENT) ? null : wanted.get(key);
+      String value = discovered && !NOT_DISCOVERYS.contains(key) ? null : wanted.get(key);
       if (free && value != null) {
         kept.put(key, value);
         if (!value.equals(labels.get(key))) {
           set.put(key, value);
         }
-      } else if (ours.containsKey(key) && !discovered) {
+      } else if (ours.containsKey(key) && (!discovered || key.equals(Names.LABEL_MEMORY_USABLE))) {
         set.put(key, "");
       }
     }

@@ -109,8 +109,11 @@ public final class Informers implements AutoCloseable {
 
   /** Told behind the objects of the list, on the same way to the loop. */
   private void listed(String what) {
-    if (listed.add(what) && listed.size() == LISTS) {
-      loop.run(core::synced);
+    if (listed.add(what)) {
+      loop.run(() -> core.read(what));
+      if (listed.size() == LISTS) {
+        loop.run(core::synced);
+      }
     }
   }
 

@@ -12,6 +12,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
@@ -27,6 +28,12 @@ import org.slf4j.LoggerFactory;
 public final class NodeEvents {
   /** Shorter than the API server keeps an event, so that none is written twice. */
   static final Duration AGE_MAX = Duration.ofMinutes(30);
+
+  /** As many as a node ever sends at once, and as long: a node may be anybody's by now. */
+  static final int EVENTS_MAX = 64;
+
+  static final int MESSAGE_CHARS_MAX = 1_000;
+  static final int REASON_CHARS_MAX = 64;
 
   private static final int WRITTEN_MAX = 50_000;
   private static final int NAME_CHARS_MAX = 200;
@@ -62,7 +69,9 @@ public final class NodeEvents {
     if (report.getEventsCount() == 0 || !deciding.getAsBoolean()) {
       return;
     }
-    for (NodeEvent event : report.getEventsList()) {
+    List<NodeEvent> events = report.getEventsList();
+    // The newest come last.
+    for (NodeEvent event : events.subList(Math.max(0, events.size() - EVENTS_MAX), events.size())) {
       // Both times are the node's, so its clock may be wrong.
       boolean recent = report.getSentAtMs() - event.getAtMs() < AGE_MAX.toMillis();
       String name = name(node, report.getPluginInstance(), event.getId());
@@ -83,7 +92,10 @@ public final class NodeEvents {
             ? Optional.of(ofNode(node, name, event))
             : pods.uid(node, event.getNamespace() + "/" + event.getPod())
                 .map(uid -> ofPod(node, name, event, uid));
-    whole.ifPresent(e -> writer.apply(e).onFailure(failure -> unwritten(node, name, failure)));
+    whole.ifPresentOrElse(
+        e -> writer.apply(e).onFailure(failure -> unwritten(node, name, failure)),
+        // The informer may only be behind the node: the next report tells it again.
+        () -> written.invalidate(name));
   }
 
   /** A conflict says that it is written already; what is refused once is refused again. */
@@ -128,15 +140,19 @@ public final class NodeEvents {
   }
 
   private static String cut(String name) {
-    return name.length() <= NAME_CHARS_MAX ? name : name.substring(0, NAME_CHARS_MAX);
+    return cut(name, NAME_CHARS_MAX);
+  }
+
+  private static String cut(String text, int charsMax) {
+    return text.length() <= charsMax ? text : text.substring(0, charsMax);
   }
 
   private static EventBuilder filled(String node, NodeEvent event) {
     String at = Instant.ofEpochMilli(event.getAtMs()).truncatedTo(ChronoUnit.SECONDS).toString();
     return new EventBuilder()
         .withType(event.getWarning() ? "Warning" : "Normal")
-        .withReason(event.getReason())
-        .withMessage(event.getMessage())
+        .withReason(cut(event.getReason(), REASON_CHARS_MAX))
+        .withMessage(cut(event.getMessage(), MESSAGE_CHARS_MAX))
         .withNewSource()
         .withComponent("tranche-node-plugin")
         .withHost(node)

@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -24,10 +25,14 @@ public final class NodeLabels {
   /** As long as the kubelet keeps the resources of a plugin that has gone. */
   static final long GONE_AFTER_MS = 300_000;
 
+  /** A node reports every 5 s at least; what one said before it fell silent is not insisted on. */
+  static final long FRESH_MS = 15_000;
+
   private static final Logger log = LoggerFactory.getLogger(NodeLabels.class);
 
   private final Patcher patcher;
   private final BooleanSupplier deciding;
+  private final Predicate<String> advertises;
   private final LongSupplier clockMs;
   private final Map<String, Seen> nodes = new HashMap<>();
   private final Map<String, Shown> shown = new HashMap<>();
@@ -51,10 +56,17 @@ public final class NodeLabels {
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
+   * @param advertises whether the kubelet still offers a resource of ours on that node: only our
+   *     stream is missing then, and another replica may have it
    */
-  public NodeLabels(Patcher patcher, BooleanSupplier deciding, LongSupplier clockMs) {
+  public NodeLabels(
+      Patcher patcher,
+      BooleanSupplier deciding,
+      Predicate<String> advertises,
+      LongSupplier clockMs) {
     this.patcher = patcher;
     this.deciding = deciding;
+    this.advertises = advertises;
     this.clockMs = clockMs;
   }
 
@@ -85,6 +97,10 @@ public final class NodeLabels {
 
   /** A node's report; without a GPU it says nothing, since a driver may only be loading. */
   public void reported(String node, NodeReport report) {
+    if (!nodes.containsKey(node)) {
+      // Gone, or not shown yet: the next report comes within seconds.
+      return;
+    }
     Map<String, String> labels = GpuLabels.of(report);
     if (!labels.isEmpty() && !report.getDraining()) {
       @Nullable Shown before = shown.put(node, new Shown(labels, clockMs.getAsLong()));
@@ -105,12 +121,14 @@ public final class NodeLabels {
       return;
     }
     Shown now = shown.get(node);
-    long lastMs = now == null ? seen.sinceMs() : now.atMs();
-    boolean gone = clockMs.getAsLong() - lastMs > GONE_AFTER_MS;
-    if (now == null && !gone) {
+    long ageMs = clockMs.getAsLong() - (now == null ? seen.sinceMs() : now.atMs());
+    Map<String, String> wanted = Map.of();
+    if (now != null && ageMs <= FRESH_MS) {
+      wanted = now.labels();
+    } else if (ageMs <= GONE_AFTER_MS || advertises.test(node)) {
+      // Another replica may hear the node still, and two must not write against each other.
       return;
     }
-    Map<String, String> wanted = gone || now == null ? Map.of() : now.labels();
     GpuLabels.change(seen.labels(), seen.written(), wanted)
         .ifPresent(change -> write(node, seen, change));
   }

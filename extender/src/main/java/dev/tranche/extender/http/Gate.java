@@ -1,6 +1,9 @@
 package dev.tranche.extender.http;
 
 import io.vertx.core.http.HttpServerRequest;
+import java.util.Collections;
+import java.util.IdentityHashMap;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
@@ -26,7 +29,7 @@ final class Gate {
    */
   static final long READ_WITHIN_MS = 5_000;
 
-  private int calls;
+  private final Set<Pass> inside = Collections.newSetFromMap(new IdentityHashMap<>());
   private long bytes;
 
   /**
@@ -43,21 +46,24 @@ final class Gate {
   /** Null when too much waits already. */
   @Nullable Pass enter(HttpServerRequest request, long nowNs) {
     long announced = announced(request);
-    if (calls >= CALLS_MAX || bytes + announced > BYTES_MAX) {
+    if (inside.size() >= CALLS_MAX || bytes + announced > BYTES_MAX) {
       return null;
     }
-    calls++;
     bytes += announced;
-    return new Pass(announced, nowNs);
+    var pass = new Pass(announced, nowNs);
+    inside.add(pass);
+    return pass;
   }
 
+  /** Once is enough. */
   void leave(Pass pass) {
-    calls--;
-    bytes -= pass.bytes();
+    if (inside.remove(pass)) {
+      bytes -= pass.bytes();
+    }
   }
 
   int calls() {
-    return calls;
+    return inside.size();
   }
 
   private static long announced(HttpServerRequest request) {

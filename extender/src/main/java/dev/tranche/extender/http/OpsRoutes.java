@@ -5,13 +5,17 @@ import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Explain;
 import dev.tranche.extender.verb.Inspection;
 import dev.tranche.extender.verb.Loop;
+import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
+import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,12 +25,18 @@ public final class OpsRoutes {
   private static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
   private static final String TEXT = "text/plain; charset=utf-8";
   private static final String JSON = "application/json";
+
+  /** Of each page; a person, a dashboard and Prometheus ask one at a time. */
+  private static final int AT_ONCE_MAX = 2;
+
   private static final Logger log = LoggerFactory.getLogger(OpsRoutes.class);
 
   private final Core core;
   private final Loop loop;
   private final PrometheusMeterRegistry registry;
   private final GpuCollector gpus;
+  private final Inspections inspections;
+  private final Counter shed;
   private final Supplier<Optional<String>> missing;
 
   /**
@@ -43,28 +53,52 @@ public final class OpsRoutes {
     this.registry = registry;
     this.gpus = gpus;
     this.missing = missing;
+    this.inspections = new Inspections(() -> loop.ask(() -> Inspection.of(core)), core::nowMs);
+    this.shed =
+        Counter.builder("tranche.extender.pages.shed")
+            .description("Pages of the metrics port refused because others are being made.")
+            .register(registry);
   }
 
   public Router router(Vertx vertx) {
     Router router = Router.router(vertx);
-    router.get("/metrics").handler(call -> metrics(vertx, call));
+    router.get("/metrics").handler(few(call -> metrics(vertx, call)));
     // Alive is who answers from the loop that decides.
     router.get("/healthz").handler(call -> answer(call, loop.ask(() -> "ok\n"), TEXT));
     router.get("/readyz").handler(this::ready);
-    router.get("/explain").handler(this::explain);
-    router.get("/inspect").handler(this::inspect);
+    router.get("/explain").handler(OpsRoutes::named);
+    router.get("/explain").handler(few(this::explain));
+    router.get("/inspect").handler(few(call -> inspect(vertx, call)));
     return router;
   }
 
-  private void metrics(Vertx vertx, RoutingContext call) {
+  /** Whoever reaches the port may ask, and each page costs time that decisions need. */
+  private Handler<RoutingContext> few(Function<RoutingContext, Future<?>> page) {
+    var free = new Semaphore(AT_ONCE_MAX);
+    return call -> {
+      if (free.tryAcquire()) {
+        page.apply(call).onComplete(done -> free.release());
+      } else {
+        shed.increment();
+        call.response()
+            .setStatusCode(503)
+            .putHeader("Retry-After", "1")
+            .end("this page is being made for others; ask again in a second\n");
+      }
+    };
+  }
+
+  private Future<?> metrics(Vertx vertx, RoutingContext call) {
     Future<String> text =
-        loop.ask(() -> Inspection.of(core))
+        inspections
+            .latest()
             .compose(
                 inspection -> {
                   gpus.show(inspection);
                   return vertx.executeBlocking(() -> registry.scrape(METRICS_TYPE));
                 });
     answer(call, text, METRICS_TYPE);
+    return text;
   }
 
   private void ready(RoutingContext call) {
@@ -77,15 +111,20 @@ public final class OpsRoutes {
             });
   }
 
-  private void explain(RoutingContext call) {
+  private static void named(RoutingContext call) {
     String pod = call.request().getParam("pod", "");
     if (pod.indexOf('/') < 1) {
       call.response()
           .setStatusCode(400)
           .end("name a pod: /explain?pod=namespace/name (\"" + pod + "\" is none)\n");
-      return;
+    } else {
+      call.next();
     }
-    loop.ask(() -> Explain.of(core, pod))
+  }
+
+  private Future<?> explain(RoutingContext call) {
+    String pod = call.request().getParam("pod", "");
+    return loop.ask(() -> Explain.of(core, pod))
         .onSuccess(
             found -> {
               if (found.isEmpty()) {
@@ -110,13 +149,21 @@ public final class OpsRoutes {
     }
   }
 
-  private void inspect(RoutingContext call) {
-    Future<Inspection> inspection = loop.ask(() -> Inspection.of(core));
-    if (wantsJson(call)) {
-      answer(call, inspection.map(i -> Pages.json(i).encodePrettily() + "\n"), JSON);
-    } else {
-      answer(call, inspection.map(Pages::inspection), TEXT);
-    }
+  /** Written on a worker: of thousands of nodes it is long, and health must not wait for it. */
+  private Future<?> inspect(Vertx vertx, RoutingContext call) {
+    boolean json = wantsJson(call);
+    Future<String> text =
+        inspections
+            .latest()
+            .compose(
+                now ->
+                    vertx.executeBlocking(
+                        () ->
+                            json
+                                ? Pages.json(now).encodePrettily() + "\n"
+                                : Pages.inspection(now)));
+    answer(call, text, json ? JSON : TEXT);
+    return text;
   }
 
   private static boolean wantsJson(RoutingContext call) {

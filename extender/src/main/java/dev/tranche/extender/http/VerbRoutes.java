@@ -40,8 +40,10 @@ public final class VerbRoutes {
       "too many requests wait for the extender; this one is tried again";
   private static final String LATE = "the request came in too slowly; it is tried again";
   private static final String PASS = "pass";
+  private static final String READ_TIMER = "readTimer";
 
   private final Gate gate = new Gate();
+  private final long readWithinMs;
   private final ExtenderReader reader;
   private final Filter filter;
   private final Prioritize prioritize;
@@ -56,6 +58,18 @@ public final class VerbRoutes {
       Bind bind,
       Preempt preempt,
       ExtenderMetrics metrics) {
+    this(reader, filter, prioritize, bind, preempt, metrics, Gate.READ_WITHIN_MS);
+  }
+
+  VerbRoutes(
+      ExtenderReader reader,
+      Filter filter,
+      Prioritize prioritize,
+      Bind bind,
+      Preempt preempt,
+      ExtenderMetrics metrics,
+      long readWithinMs) {
+    this.readWithinMs = readWithinMs;
     this.reader = reader;
     this.filter = filter;
     this.prioritize = prioritize;
@@ -102,8 +116,23 @@ public final class VerbRoutes {
       return;
     }
     call.put(PASS, pass);
-    call.addEndHandler(done -> gate.leave(pass));
+    Vertx vertx = call.vertx();
+    long timer = vertx.setTimer(readWithinMs, slow -> hangUp(call, verb, pass));
+    call.put(READ_TIMER, timer);
+    call.addEndHandler(
+        done -> {
+          vertx.cancelTimer(timer);
+          gate.leave(pass);
+        });
     call.next();
+  }
+
+  /** Without an answer: the rest of the body would still come, and take the room of others. */
+  private void hangUp(RoutingContext call, Verb verb, Gate.Pass pass) {
+    log.warn("a request of {} is cut off: its body was not here within {} ms", verb, readWithinMs);
+    metrics.shed(verb);
+    gate.leave(pass);
+    var _ = call.response().reset();
   }
 
   /** Prioritize has no error: no scores are equal scores. */
@@ -129,6 +158,10 @@ public final class VerbRoutes {
 
   private void answer(RoutingContext call, Verb verb, Decision decision) {
     long startedNs = System.nanoTime();
+    Long timer = call.get(READ_TIMER);
+    if (timer != null) {
+      call.vertx().cancelTimer(timer);
+    }
     decide(call, verb, decision)
         .onComplete(
             done -> {

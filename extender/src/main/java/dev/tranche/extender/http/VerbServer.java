@@ -15,6 +15,10 @@ import org.jspecify.annotations.Nullable;
 /** Owns the event loop of the Ledger: its clock ticks here and the verbs are answered here. */
 public final class VerbServer extends VerticleBase {
   private static final long TICK_MS = 250;
+
+  /** Longer than kube-scheduler keeps an idle connection, so that it never meets a closed one. */
+  private static final int IDLE_S_MAX = 120;
+
   private final SocketAddress address;
   private final Core core;
   private final Function<Loop, VerbRoutes> routes;
@@ -47,7 +51,7 @@ public final class VerbServer extends VerticleBase {
   }
 
   private Future<HttpServer> listening(@Nullable PemKeyCertOptions certificate, Loop loop) {
-    var options = new HttpServerOptions();
+    var options = new HttpServerOptions().setIdleTimeout(IDLE_S_MAX);
     if (certificate != null) {
       options.setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate);
     }

@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  * that the old one had begun, and what belongs to pods that are gone is retracted.
  *
  * <p><b>A nominated pod</b> is one that others are evicted for. Its hold is tentative, and stands
- * beside those of its victims, until it is bound, its nomination is cleared or its time is up.
+ * beside those of its victims, until it is bound, another node is nominated or its time is up.
  *
  * <p>Time is a parameter, in milliseconds of a clock that never goes back.
  */
@@ -142,10 +142,19 @@ public final class Ledger {
       Hold kept = held != null ? held : reserved(step, pod, node, place);
       put(book(node), kept.until(step.nowMs() + timing.nominatedMs()));
       nominations.put(pod.uid(), new Nominations.Plan(plan.places(), node));
-    } else if (node != null || (before != null && before.standing().nominatedNode() != null)) {
+    } else if (node != null) {
       nominations.remove(pod.uid());
       drop(step, pod.uid());
+    } else if (before != null && before.standing().nominatedNode() != null) {
+      // Our own Error clears it too (clearNominatedNode), while the victims are still ending.
+      hold(pod.uid()).ifPresent(held -> put(book(held.node()), held.until(lastCall(step, held))));
     }
+  }
+
+  /** A nominated pod that kube-scheduler goes on asking about keeps its GPU, but not for ever. */
+  private long lastCall(Step step, Hold held) {
+    long last = held.sinceMs() + timing.nominatedMs();
+    return Math.min(last, step.nowMs() + timing.tentativeMs());
   }
 
   private void end(Step step, String uid, String key, @Nullable String node, long listedUntilMs) {
@@ -297,7 +306,8 @@ public final class Ledger {
     PodFacts pod = pods.get(echo.uid());
     boolean over = tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
     NodeBook holder = holders.get(echo.uid());
-    if (over || settledElsewhere(holder, book, echo.uid())) {
+    boolean settledElsewhere = holder != null && holder != book && settled(echo.uid());
+    if (over || settledElsewhere) {
       step.say(new Decision.Retract(book.name, echo.uid()));
     } else if (holder != null && holder != book) {
       // A bind that failed there is tried here, by another replica: its own business to retract.
@@ -324,14 +334,6 @@ public final class Ledger {
     return synced && until <= step.nowMs();
   }
 
-  private static boolean settledElsewhere(@Nullable NodeBook holder, NodeBook book, String uid) {
-    if (holder == null || holder == book) {
-      return false;
-    }
-    Hold hold = holder.holds.get(uid);
-    return hold != null && hold.stage() != Stage.TENTATIVE;
-  }
-
   /**
    * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name,
    * so the caller sees to it that the list is not older than the hold.
@@ -341,11 +343,8 @@ public final class Ledger {
     if (book.state == null || pod == null || pod.node() == null) {
       return hold;
     }
-    if (book.listsAnEarlierPod(hold.key())) {
-      return hold;
-    }
     Map<String, Map<String, Integer>> read = book.state.holdings().get(hold.key());
-    if (read == null) {
+    if (read == null || book.listsAnEarlierPod(hold.key())) {
       return hold;
     }
     int replicas = book.replicasPerGpu(hold.resource());
@@ -360,8 +359,7 @@ public final class Ledger {
       List<String> now = List.copyOf(place.held().keySet());
       step.say(new Decision.Drifted(book.name, hold.key(), assigned, now));
     }
-    boolean same = hold.held().equals(place.held());
-    if (hold.confirmed() && same) {
+    if (hold.confirmed() && hold.held().equals(place.held())) {
       return hold;
     }
     Hold confirmed = hold.placed(place, false, true);
@@ -394,7 +392,12 @@ public final class Ledger {
 
   private void release(Step step, String uid) {
     NodeBook book = holders.get(uid);
-    if (book == null || settled(uid) || nominations.has(uid)) {
+    Hold hold = hold(uid).orElse(null);
+    if (book == null || hold == null || settled(uid)) {
+      return;
+    }
+    if (nominations.has(uid)) {
+      put(book, hold.until(Math.max(hold.expiresAtMs(), lastCall(step, hold))));
       return;
     }
     drop(step, uid);
@@ -431,12 +434,9 @@ public final class Ledger {
   }
 
   private void bindDone(Step step, String uid) {
-    NodeBook book = holders.get(uid);
-    Hold hold = book == null ? null : book.holds.get(uid);
-    if (book != null && hold != null && hold.stage() == Stage.BINDING) {
-      // The informer will show it; if it never does, the pod was deleted before we looked.
-      put(book, hold.at(Stage.BOUND, step.nowMs(), step.nowMs() + timing.unknownBindMs()));
-    }
+    // The informer will show it; if it never does, the pod was deleted before we looked.
+    long until = step.nowMs() + timing.unknownBindMs();
+    binding(uid).ifPresent(h -> put(book(h.node()), h.at(Stage.BOUND, step.nowMs(), until)));
   }
 
   private void bindFailed(Step step, String uid) {
@@ -446,11 +446,12 @@ public final class Ledger {
   }
 
   private void bindUnknown(Step step, String uid) {
-    NodeBook book = holders.get(uid);
-    Hold hold = book == null ? null : book.holds.get(uid);
-    if (book != null && hold != null && hold.stage() == Stage.BINDING) {
-      put(book, hold.until(step.nowMs() + timing.unknownBindMs()));
-    }
+    long until = step.nowMs() + timing.unknownBindMs();
+    binding(uid).ifPresent(hold -> put(book(hold.node()), hold.until(until)));
+  }
+
+  private Optional<Hold> binding(String uid) {
+    return hold(uid).filter(hold -> hold.stage() == Stage.BINDING);
   }
 
   // --- time ---

@@ -103,7 +103,8 @@ public final class ExtenderMetrics {
   }
 
   private Counter sheds(Verb verb) {
-    String help = "Requests refused unread because too many wait.";
+    String help =
+        "Requests refused unread because too many wait, or cut off because their body was too slow.";
     return counter("tranche.extender.verbs.shed", help, "verb", verb.toString());
   }
 

@@ -16,6 +16,7 @@ import dev.tranche.extender.score.Policy;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -52,6 +53,7 @@ public final class Core {
   private final Policy policy;
   private final LongSupplier clockMs;
   private Supplier<Optional<String>> gate = Optional::empty;
+  private final Set<String> unread = new LinkedHashSet<>(List.of("pods", "nodes"));
   private long syncedAtMs = -1;
   private boolean warm;
 
@@ -95,6 +97,15 @@ public final class Core {
     return clockMs.getAsLong();
   }
 
+  /**
+   * An informer has shown everything once.
+   *
+   * @param what {@code pods} or {@code nodes}
+   */
+  public void read(String what) {
+    unread.remove(what);
+  }
+
   /** The informers have shown everything once. */
   public void synced() {
     syncedAtMs = nowMs();
@@ -109,7 +120,8 @@ public final class Core {
   /** What keeps us from deciding, as a sentence; empty when nothing does. */
   public Optional<String> notReady() {
     if (syncedAtMs < 0) {
-      return Optional.of("the extender has not read the cluster's pods and nodes yet");
+      String what = String.join(" and ", unread);
+      return Optional.of("the extender has not read the cluster's " + what + " yet");
     }
     // Once is enough: a node that falls silent later is refused by itself.
     warm = warm || nowMs() - syncedAtMs >= WARM_UP_MS || ledger.allReported();
@@ -209,15 +221,19 @@ public final class Core {
       }
       case Event.PodGone(String uid, String key) -> waiting.forget(uid);
       case Event.NodeSeen(var node) -> nodes.configure(node.name(), node.config());
-      case Event.NodeGone(String name) -> {
-        loads.forget(name);
-        nodes.forget(name);
-        evaluations.forget(name);
-        packing.forget(name);
-      }
+      case Event.NodeGone(String name) -> forget(name);
+      // Its last reports may have come after the Node had gone.
+      case Event.StreamLost(String name) when ledger.node(name).isEmpty() -> forget(name);
       default -> {}
     }
     settle(apply(event));
+  }
+
+  private void forget(String node) {
+    loads.forget(node);
+    nodes.forget(node);
+    evaluations.forget(node);
+    packing.forget(node);
   }
 
   private static void settle(Future<Void> acks) {

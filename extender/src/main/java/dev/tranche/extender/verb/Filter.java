@@ -97,8 +97,9 @@ public final class Filter {
       (evaluation.placement().isPresent() ? fitting : refused).add(evaluation);
     }
     core.explanations.filtered(pod, core.policyOf(pod), fitting, refused);
-    if (fitting.isEmpty() && transientOnly(pod, refused)) {
-      return new Answer.Undecided(RESERVED);
+    @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, untilMs) : null;
+    if (wait != null) {
+      return wait;
     }
     Map<String, Reason> reasons = reasons(refused);
     reasons.values().forEach(core.metrics::denied);
@@ -147,11 +148,21 @@ public final class Filter {
     only.placement().ifPresent(place -> core.told(new Event.Reserve(pod, only.node(), place)));
   }
 
-  private boolean transientOnly(PodFacts pod, List<Evaluation> refused) {
-    return refused.stream()
-        .filter(Filter::couldChange)
-        .filter(e -> core.unsettled(e.node()))
-        .anyMatch(e -> core.evaluateSettled(pod, e.node()).placement().isPresent());
+  /** Null when something that lasts stands in the way everywhere. */
+  private @Nullable Answer transientOnly(PodFacts pod, List<Evaluation> refused, long untilMs) {
+    for (Evaluation evaluation : refused) {
+      if (core.nowMs() > untilMs) {
+        return new Answer.Undecided(Core.LATE);
+      }
+      if (couldChange(evaluation) && fitsSettled(pod, evaluation.node())) {
+        return new Answer.Undecided(RESERVED);
+      }
+    }
+    return null;
+  }
+
+  private boolean fitsSettled(PodFacts pod, String node) {
+    return core.unsettled(node) && core.evaluateSettled(pod, node).placement().isPresent();
   }
 
   private static boolean couldChange(Evaluation evaluation) {

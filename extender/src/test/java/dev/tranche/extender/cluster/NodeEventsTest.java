@@ -15,6 +15,7 @@ import org.junit.jupiter.api.Test;
 class NodeEventsTest {
   private final List<Event> created = new ArrayList<>();
   private Future<?> answer = Future.succeededFuture();
+  private boolean podShown = true;
   private final NodeEvents events =
       new NodeEvents(
           event -> {
@@ -22,7 +23,8 @@ class NodeEventsTest {
             return answer;
           },
           () -> true,
-          (node, key) -> key.equals("ns/train") ? Optional.of("uid-1") : Optional.empty());
+          (node, key) ->
+              podShown && key.equals("ns/train") ? Optional.of("uid-1") : Optional.empty());
 
   private static NodeReport report(long atMs, String pod) {
     var event =
@@ -67,6 +69,34 @@ class NodeEventsTest {
     events.reported("node-1", train);
     assertThat(created.getFirst().getInvolvedObject().getUid()).isEqualTo("uid-1");
     assertThat(created.getFirst().getMetadata().getNamespace()).isEqualTo("ns");
+  }
+
+  @Test
+  void ofAPodThatIsNotShownYet_isWrittenWithALaterReport() {
+    podShown = false;
+    events.reported("node-1", report(10_000_000, "train"));
+    assertThat(created).isEmpty();
+    podShown = true;
+    events.reported("node-1", report(10_000_000, "train"));
+    events.reported("node-1", report(10_000_000, "train"));
+    assertThat(created).hasSize(1);
+  }
+
+  @Test
+  void whatANodeSends_isCutToItsBounds() {
+    var flood = NodeReport.newBuilder(report(10_000_000, "")).clearEvents();
+    for (int id = 1; id <= NodeEvents.EVENTS_MAX + 9; id++) {
+      flood.addEvents(
+          NodeEvent.newBuilder()
+              .setId(id)
+              .setAtMs(10_000_000)
+              .setReason("R".repeat(100))
+              .setMessage(id + "m".repeat(2_000)));
+    }
+    events.reported("node-1", flood.build());
+    assertThat(created).hasSize(NodeEvents.EVENTS_MAX);
+    assertThat(created.getFirst().getMessage()).startsWith("10m").hasSize(1_000);
+    assertThat(created.getFirst().getReason()).hasSize(64);
   }
 
   @Test

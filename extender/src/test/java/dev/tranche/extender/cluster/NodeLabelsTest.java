@@ -17,6 +17,7 @@ class NodeLabelsTest {
   private static final String NODE = "node-1";
   private final List<JsonObject> patches = new ArrayList<>();
   private boolean deciding = true;
+  private boolean advertises = true;
   private long nowMs;
   private final NodeLabels labels =
       new NodeLabels(
@@ -25,6 +26,7 @@ class NodeLabelsTest {
             return Future.succeededFuture();
           },
           () -> deciding,
+          node -> advertises,
           () -> nowMs);
   private Map<String, String> onNode = new HashMap<>();
   private String written = "";
@@ -83,7 +85,8 @@ class NodeLabelsTest {
                 "nvidia.com/gpu.product", "Tesla-T4-SHARED",
                 "nvidia.com/gpu.memory", "15360",
                 "nvidia.com/gpu.replicas", "10",
-                "nvidia.com/gpu.sharing-strategy", "time-slicing"));
+                "nvidia.com/gpu.sharing-strategy", "time-slicing",
+                "tranche.dev/gpu-memory-usable-mib", "15360"));
     assertThat(patches.getLast().getString("resourceVersion")).isEqualTo("1");
     labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
     labels.tick();
@@ -98,6 +101,31 @@ class NodeLabelsTest {
         .containsEntry("nvidia.com/gpu.replicas", "1");
     assertThat(GpuLabels.of(report(gpu("Tesla T4", 4).setResource("nvidia.com/gpu.shared"))))
         .containsEntry("nvidia.com/gpu.product", "Tesla-T4");
+  }
+
+  @Test
+  void usableMemory_isTheSmallestGpus_withoutTheDriversPart() {
+    var gpus =
+        report(
+            gpu("Tesla T4", 10).setMemoryReservedBytes(500L << 20),
+            gpu("Tesla T4", 10).setMemoryReservedBytes(600L << 20));
+    assertThat(GpuLabels.of(gpus)).containsEntry("tranche.dev/gpu-memory-usable-mib", "14760");
+    assertThat(GpuLabels.of(report(gpu("Tesla T4", 10).setMemoryTotalBytes(0))))
+        .doesNotContainKey("tranche.dev/gpu-memory-usable-mib");
+  }
+
+  @Test
+  void usableMemory_goesWithThePlugin_whereFeatureDiscoveryRunsToo() {
+    onNode.put("nvidia.com/gfd.timestamp", "1700000000");
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    assertThat(onNode).containsEntry("tranche.dev/gpu-memory-usable-mib", "15360");
+    advertises = false;
+    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    labels.tick();
+    patched();
+    assertThat(onNode).doesNotContainKey("tranche.dev/gpu-memory-usable-mib");
   }
 
   @Test
@@ -126,7 +154,8 @@ class NodeLabelsTest {
     watched();
     labels.tick();
     patched();
-    assertThat(written).isEqualTo("nvidia.com/gpu.present=true");
+    assertThat(written)
+        .isEqualTo("nvidia.com/gpu.present=true,tranche.dev/gpu-memory-usable-mib=15360");
     assertThat(onNode)
         .containsEntry("nvidia.com/gpu.replicas", "4")
         .containsEntry("nvidia.com/gpu.count", "1");
@@ -139,6 +168,7 @@ class NodeLabelsTest {
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     patched();
+    advertises = false;
     nowMs += NodeLabels.GONE_AFTER_MS;
     labels.reported(NODE, report());
     labels.tick();
@@ -148,6 +178,46 @@ class NodeLabelsTest {
     patched();
     assertThat(onNode).isEmpty();
     assertThat(written).isEmpty();
+  }
+
+  /** Its reports may reach another replica, which would write the labels again. */
+  @Test
+  void nodeWithoutAReport_keepsOurLabels_whileTheKubeletAdvertises() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    nowMs += 2 * NodeLabels.GONE_AFTER_MS;
+    labels.tick();
+    assertThat(patches).hasSize(1);
+    advertises = false;
+    labels.tick();
+    assertThat(patches).hasSize(2);
+  }
+
+  @Test
+  void reportOfANodeThatIsGone_isIgnored() {
+    watched();
+    labels.gone(NODE);
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    watched();
+    labels.tick();
+    assertThat(patches).isEmpty();
+  }
+
+  @Test
+  void reportFromBeforeTheSilence_isNotInsistedOn() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    onNode.put("nvidia.com/gpu.replicas", "4");
+    written = written.replace("replicas=10", "replicas=4");
+    watched();
+    nowMs += NodeLabels.FRESH_MS + 1;
+    labels.tick();
+    assertThat(patches).hasSize(1);
+    nowMs--;
+    labels.tick();
+    assertThat(patches).hasSize(2);
   }
 
   @Test

@@ -23,6 +23,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -37,6 +38,10 @@ final class OverloadIT {
 
   @BeforeEach
   void start() {
+    serve(Gate.READ_WITHIN_MS);
+  }
+
+  private void serve(long readWithinMs) {
     var metrics = new ExtenderMetrics(registry);
     var idle = new Idle();
     var core = new Core(Policy.LOAD, 15_000, idle, idle, metrics, () -> 0);
@@ -48,7 +53,8 @@ final class OverloadIT {
             new Prioritize(core),
             new Bind(core, asked, idle, new Loop(vertx.getOrCreateContext())),
             new Preempt(core),
-            metrics);
+            metrics,
+            readWithinMs);
     server =
         vertx
             .createHttpServer()
@@ -90,6 +96,22 @@ final class OverloadIT {
       Thread.onSpinWait();
     }
     assertThat(post("/filter").body()).contains("has no NodeNames");
+  }
+
+  @Test
+  void bodyThatDoesNotCome_isHungUpOn() throws Exception {
+    server.close().await();
+    serve(1);
+    var closed = new CompletableFuture<Void>();
+    NetSocket socket = vertx.createNetClient().connect(server.actualPort(), "127.0.0.1").await();
+    socket.closeHandler(closed::complete);
+    socket.write("POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{").await();
+    closed.get();
+    while (routes.calls() > 0) {
+      Thread.onSpinWait();
+    }
+    assertThat(registry.get("tranche.extender.verbs.shed").tag("verb", "filter").counter().count())
+        .isOne();
   }
 
   @Test

@@ -94,7 +94,7 @@ final class PreemptTest {
   }
 
   @Test
-  void hold_movesToTheNodeThatIsNominated_andEndsWithTheNomination() {
+  void hold_movesToTheNodeThatIsNominated_andEndsWithAnother() {
     bound("x", 10, "a", "a0", 0);
     bound("y", 10, "a", "a1", 0);
     bound("z", 10, "b", "b0", 1);
@@ -105,9 +105,46 @@ final class PreemptTest {
     assertThat(heldOn()).isEqualTo("a");
     see(urgent(5).with(standing(50, "b")));
     assertThat(heldOn()).isEqualTo("b");
-    see(urgent(5));
+    see(urgent(5).with(standing(50, "elsewhere")));
     assertThat(heldOn()).isEmpty();
     assertThat(world.core.ledger.nominations()).isZero();
+  }
+
+  /** kube-scheduler clears the nomination whenever filter answers an Error. */
+  @Test
+  void hold_outlivesAClearedNomination_whileItsPodIsFiltered_butNotForEver() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    victims(urgent(5), Map.of("a", offered("x")));
+    see(urgent(5).with(standing(50, "a")));
+    see(urgent(5));
+    for (int i = 0; i < 3; i++) {
+      world.nowMs += Timing.DEFAULT.tentativeMs() - 1;
+      filter.filter(urgent(5), List.of("a"), false);
+      world.core.tick();
+      assertThat(heldOn()).isEqualTo("a");
+    }
+    world.nowMs += Timing.DEFAULT.tentativeMs();
+    world.core.tick();
+    assertThat(heldOn()).isEmpty();
+    assertThat(world.core.ledger.nominations()).isZero();
+  }
+
+  @Test
+  void hold_ofAClearedNomination_endsAtLast_howeverOftenItsPodIsFiltered() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 100);
+    victims(urgent(5), Map.of("a", offered("x")));
+    see(urgent(5).with(standing(50, "a")));
+    see(urgent(5));
+    long stepMs = Timing.DEFAULT.tentativeMs() / 2;
+    for (long passedMs = 0; passedMs < Timing.DEFAULT.nominatedMs(); passedMs += stepMs) {
+      assertThat(heldOn()).isEqualTo("a");
+      filter.filter(urgent(5), List.of("a"), false);
+      world.nowMs += stepMs;
+      world.core.tick();
+    }
+    assertThat(heldOn()).isEmpty();
   }
 
   @Test

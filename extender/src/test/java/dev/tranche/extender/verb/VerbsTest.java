@@ -5,16 +5,19 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 final class VerbsTest {
@@ -210,6 +213,47 @@ final class VerbsTest {
   private void see(String pod, int replicas, String gpu) {
     world.core.told(
         new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on("a")));
+  }
+
+  @Test
+  void notReady_namesWhatIsNotReadYet() {
+    var idle = new Idle();
+    var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
+    var core = new Core(Policy.LOAD, 15_000, idle, idle, metrics, () -> 0);
+    assertThat(core.notReady())
+        .hasValue("the extender has not read the cluster's pods and nodes yet");
+    core.read("pods");
+    assertThat(core.notReady()).hasValue("the extender has not read the cluster's nodes yet");
+  }
+
+  @Test
+  void reportOfANodeThatIsGone_isForgottenWithItsStream() {
+    world.core.told(new Event.NodeGone("a"));
+    world.report("a", new Gpu("a0", 0.5, 0));
+    assertThat(world.core.loads.get("a", "a0")).isPresent();
+    world.core.told(new Event.StreamLost("a"));
+    assertThat(world.core.loads.get("a", "a0")).isEmpty();
+  }
+
+  @Test
+  void filter_thatIsLateWithWhatIsTransient_isGivenUp() {
+    assertThat(IntStream.rangeClosed(10, 200).anyMatch(this::lateAfterTheNodes)).isTrue();
+  }
+
+  /** Late, though it has looked at all nodes: the trace is written then. */
+  private boolean lateAfterTheNodes(int stepMs) {
+    var slow = new FakeWorld(Policy.LOAD);
+    List<String> names = IntStream.range(0, 9).mapToObj(i -> "n" + i).toList();
+    for (String node : names) {
+      slow.report(node, new Gpu(node + "0", 0, 0));
+      slow.core.told(
+          new Event.PodSeen(
+              FakeWorld.pod("x" + node, 9, "tranche.dev/gpu=" + node + "0").on(node)));
+    }
+    slow.stepMs = stepMs;
+    var answer = new Filter(slow.core, new Asked(), 0).filter(FakeWorld.pod("p", 3), names, false);
+    return answer.equals(new Filter.Answer.Undecided(Core.LATE))
+        && slow.core.explanations.get("ns/p").isPresent();
   }
 
   @Test

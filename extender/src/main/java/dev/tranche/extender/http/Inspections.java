@@ -1,0 +1,37 @@
+package dev.tranche.extender.http;
+
+import dev.tranche.extender.verb.Inspection;
+import io.vertx.core.Future;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The newest picture of all that the extender knows, shared by all who ask: it costs time of the
+ * loop that decides, so one is taken at a time, and one a second at most.
+ */
+final class Inspections {
+  static final long AGE_MS_MAX = 1_000;
+
+  private final Supplier<Future<Inspection>> taken;
+  private final LongSupplier clockMs;
+  private @Nullable Future<Inspection> latest;
+  private long atMs;
+
+  Inspections(Supplier<Future<Inspection>> taken, LongSupplier clockMs) {
+    this.taken = taken;
+    this.clockMs = clockMs;
+  }
+
+  synchronized Future<Inspection> latest() {
+    Future<Inspection> known = latest;
+    long nowMs = clockMs.getAsLong();
+    if (known != null && (!known.isComplete() || nowMs - atMs < AGE_MS_MAX)) {
+      return known;
+    }
+    Future<Inspection> fresh = taken.get();
+    latest = fresh;
+    atMs = nowMs;
+    return fresh;
+  }
+}
