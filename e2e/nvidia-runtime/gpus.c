@@ -25,14 +25,24 @@ static int token_value(const char *line, const char *key, char *value, size_t si
     return 0;
 }
 
-static void add_line(struct gpus *gpus, const char *line) {
-    char index[16];
-    if (strncmp(line, "gpu ", 4) != 0 || gpus->count == GPUS_MAX ||
-        !token_value(line + 4, "index", index, sizeof index) ||
-        !token_value(line + 4, "uuid", gpus->gpu[gpus->count].uuid, sizeof gpus->gpu[0].uuid)) {
-        return;
+static void add(struct gpus *gpus, const char *index, const char *line) {
+    if (gpus->count < GPUS_MAX &&
+        token_value(line, "uuid", gpus->gpu[gpus->count].uuid, sizeof gpus->gpu[0].uuid)) {
+        snprintf(gpus->gpu[gpus->count++].index, sizeof gpus->gpu[0].index, "%s", index);
     }
-    gpus->gpu[gpus->count++].index = atoi(index);
+}
+
+static void add_line(struct gpus *gpus, const char *line) {
+    char parent[8];
+    char index[8];
+    char both[sizeof gpus->gpu[0].index];
+    if (strncmp(line, "gpu ", 4) == 0 && token_value(line + 4, "index", index, sizeof index)) {
+        add(gpus, index, line + 4);
+    } else if (strncmp(line, "mig ", 4) == 0 && token_value(line + 4, "gpu", parent, sizeof parent) &&
+               token_value(line + 4, "index", index, sizeof index)) {
+        snprintf(both, sizeof both, "%s:%s", parent, index);
+        add(gpus, both, line + 4);
+    }
 }
 
 int gpus_read(const char *path, struct gpus *gpus) {
@@ -53,9 +63,7 @@ int gpus_read(const char *path, struct gpus *gpus) {
 
 static int find(const struct gpus *all, const char *wanted) {
     for (int i = 0; i < all->count; i++) {
-        char index[16];
-        snprintf(index, sizeof index, "%d", all->gpu[i].index);
-        if (strcmp(wanted, all->gpu[i].uuid) == 0 || strcmp(wanted, index) == 0) {
+        if (strcmp(wanted, all->gpu[i].uuid) == 0 || strcmp(wanted, all->gpu[i].index) == 0) {
             return i;
         }
     }

@@ -1,0 +1,173 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
+import java.util.List;
+import java.util.Map;
+import java.util.UUID;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The node plugin's ConfigMap, edited while everything runs: one node of two equal GPUs. */
+class ConfigE2E {
+  private static final String SHARED = "nvidia.com/gpu.shared";
+  private static final String LABEL = "nvidia.com/device-plugin.config";
+  private static final String NOT_A_CONFIG =
+      """
+      version: v1
+      sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: -1}]}}
+      """;
+
+  @SuppressWarnings("NullAway.Init")
+  private static OneNode node;
+
+  @BeforeAll
+  static void start() {
+    node =
+        OneNode.start(
+            "config-" + UUID.randomUUID().toString().substring(0, 8),
+            List.of(Model.T4, Model.T4),
+            gpus -> {},
+            Map.of("resources[0]", Names.RESOURCE, "resources[1]", SHARED));
+  }
+
+  @AfterAll
+  static void stop() {
+    node.close();
+  }
+
+  @BeforeEach
+  void tenReplicas() {
+    node.deletePods();
+    use(replicas(10));
+    node.awaitAllocatable(Names.RESOURCE, 20);
+    node.awaitAllocatable(SHARED, 0);
+    awaitLabel(10);
+  }
+
+  @Test
+  void exclusiveGpu_standsBesideASharedOne() {
+    use(
+        """
+        version: v1
+        sharing:
+          timeSlicing:
+            resources:
+              - {name: nvidia.com/gpu, rename: nvidia.com/gpu.shared, devices: [1], replicas: 10}
+        """);
+    node.awaitAllocatable(Names.RESOURCE, 1);
+    node.awaitAllocatable(SHARED, 10);
+    Pod whole = node.run(asking("whole", Names.RESOURCE));
+    Pod shared = node.run(asking("shared", SHARED));
+    assertThat(node.visibleDevices(whole)).isEqualTo(node.gpus().uuid(0));
+    assertThat(node.visibleDevices(shared)).isEqualTo(node.gpus().uuid(1));
+  }
+
+  @Test
+  void brokenConfig_isRefusedInAnEvent_andTheOldOneStays() {
+    use(NOT_A_CONFIG);
+    awaitRefusal("replicas");
+    assertThat(metrics()).containsPattern("(?m)^tranche_node_config_errors(\\{.*\\})? 1\\.0$");
+    assertThat(node.allocatable(Names.RESOURCE)).isEqualTo(20);
+    node.run(PodSpecs.fraction("still", "0.3").build());
+
+    use(replicas(5));
+    awaitLabel(5);
+  }
+
+  @Test
+  void labelThatNamesNoConfig_isRefusedInAnEvent_andTheOldOneStays() {
+    node.kubectl("label", "node", OneNode.NODE, LABEL + "=none-such", "--overwrite");
+    try {
+      awaitRefusal("none-such");
+      assertThat(node.allocatable(Names.RESOURCE)).isEqualTo(20);
+    } finally {
+      node.kubectl("label", "node", OneNode.NODE, LABEL + "-");
+    }
+  }
+
+  private static void awaitLabel(int replicas) {
+    Await.until(
+        "the label to say " + replicas,
+        60,
+        () ->
+            Integer.toString(replicas)
+                .equals(
+                    node.client()
+                        .nodes()
+                        .withName(OneNode.NODE)
+                        .get()
+                        .getMetadata()
+                        .getLabels()
+                        .get(Names.LABEL_REPLICAS)));
+  }
+
+  private static void awaitRefusal(String words) {
+    Await.until(
+        "event ConfigRefused",
+        240,
+        () ->
+            node.client().v1().events().inNamespace("default").list().getItems().stream()
+                .filter(e -> e.getReason().equals("ConfigRefused"))
+                .filter(e -> e.getMessage().contains("the one before stays in use"))
+                .anyMatch(e -> e.getMessage().contains(words)),
+        () -> node.kubectl("get", "events") + config());
+  }
+
+  private static String metrics() {
+    return node.tranche().metrics(node.tranche().parts("node-plugin").getFirst());
+  }
+
+  private static String config() {
+    return node.kubectl(
+        "-n", Tranche.NAMESPACE, "get", "configmap", "tranche-config", "-o", "yaml");
+  }
+
+  private static String replicas(int each) {
+    return """
+        version: v1
+        sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: %d}]}}
+        """
+        .formatted(each);
+  }
+
+  private static void use(String text) {
+    node.client()
+        .configMaps()
+        .inNamespace(Tranche.NAMESPACE)
+        .withName("tranche-config")
+        .edit(map -> map.edit().addToData("default", text).build());
+    // A change of the pod makes the kubelet look at its ConfigMap at once.
+    node.kubectl(
+        "-n",
+        Tranche.NAMESPACE,
+        "annotate",
+        "pods",
+        "-l",
+        "app.kubernetes.io/component=node-plugin",
+        "tranche.dev/touched=" + UUID.randomUUID(),
+        "--overwrite");
+  }
+
+  private static Pod asking(String name, String resource) {
+    return new PodBuilder(PodSpecs.pod(name).build())
+        .editSpec()
+        .editFirstContainer()
+        .withNewResources()
+        .addToLimits(resource, new Quantity("1"))
+        .endResources()
+        .endContainer()
+        .endSpec()
+        .build();
+  }
+}
