@@ -10,7 +10,9 @@ import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -82,6 +84,16 @@ public final class ClusterWatch implements AutoCloseable {
       snapshot = known;
     }
     return known.nodes();
+  }
+
+  /** Names of the resources that a labelled node has some of; none where there is no such node. */
+  public Set<String> resources(String nodeName) {
+    return nodes.getStore().list().stream()
+        .filter(node -> nodeName.equals(node.getMetadata().getName()))
+        .flatMap(node -> node.getStatus().capacity().entrySet().stream())
+        .filter(resource -> !resource.getValue().equals("0"))
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   public boolean runtimeClassExists() {
