@@ -118,6 +118,19 @@ final class ReviewReader {
     }
   }
 
+  /**
+   * Of a review that has come in part; the API server writes it first.
+   *
+   * @return empty if it is not there
+   */
+  static String uid(byte[] beginning) {
+    return switch (read(beginning, Keep.REACH)) {
+      case Raw.Broken broken -> "";
+      case Raw.Unread unread -> unread.uid();
+      case Raw.Request whole -> whole.uid();
+    };
+  }
+
   private Raw read() throws IOException {
     try {
       if (parser.nextToken() == JsonToken.START_OBJECT) {
