@@ -40,13 +40,23 @@ final class Sweep {
           case VOID -> Outcome.VOIDED;
           case DENY -> Outcome.DENIED;
         };
-    add(new Found(finding, what, outcome));
+    add(new Found(finding, what, outcome, false));
     return outcome == Outcome.VOIDED;
   }
 
   /** Tells of what no patch can close. */
   void tell(Finding finding, String what) {
-    add(new Found(finding, what, mode == GuardMode.DENY ? Outcome.DENIED : Outcome.AUDITED));
+    tell(finding, what, false);
+  }
+
+  /** Tells of what most pods do, for the record alone. */
+  void tellQuietly(Finding finding, String what) {
+    tell(finding, what, true);
+  }
+
+  private void tell(Finding finding, String what, boolean everyday) {
+    Outcome outcome = mode == GuardMode.DENY ? Outcome.DENIED : Outcome.AUDITED;
+    add(new Found(finding, what, outcome, everyday));
   }
 
   private void add(Found one) {

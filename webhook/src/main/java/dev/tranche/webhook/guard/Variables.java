@@ -52,7 +52,7 @@ final class Variables {
     } else if (count == 0 && sweep.changes()) {
       putVoid(container, sweep);
     } else if (count == 0 && all) {
-      sweep.tell(Finding.ENV_FROM, taken(container));
+      sweep.tellQuietly(Finding.ENV_FROM, taken(container));
     }
   }
 

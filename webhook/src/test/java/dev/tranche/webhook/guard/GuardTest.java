@@ -151,7 +151,8 @@ class GuardTest {
     assertThat(found(container(from), GuardMode.AUDIT)).containsExactly("env_from=audited");
     JsonNode with = container(from + "," + ONE_GPU);
     assertThat(found(with, GuardMode.VOID)).containsExactly("env_from=audited");
-    assertThat(admitted(with, GuardMode.VOID).warnings()).isEmpty();
+    assertThat(admitted(with, GuardMode.VOID).warnings()).hasSize(1);
+    assertThat(admitted(container(from), GuardMode.AUDIT).warnings()).isEmpty();
     assertThat(found(with, GuardMode.DENY)).containsExactly("env_from=denied");
   }
 
