@@ -44,7 +44,7 @@ final class Webhook {
   Webhook(WebhookConfig config, KubernetesClient client) {
     this.config = config;
     this.client = client;
-    cluster = new ClusterWatch(client, config.rules().runtimeClass());
+    cluster = new ClusterWatch(client, config.rules().runtimeClass(), config.rules().resources());
     guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
     readiness = new Readiness(cluster::missing);
     keeper =
