@@ -60,7 +60,7 @@ public final class Guard {
         sweep.tell(
             Finding.PRIVILEGED,
             "container \"%s\" is privileged, so every GPU of its node is open to it"
-                .formatted(container.name()));
+                .formatted(container.shown()));
       }
     }
     return sweep.verdict();

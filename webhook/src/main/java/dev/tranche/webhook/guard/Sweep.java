@@ -7,10 +7,13 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.guard.Found.Outcome;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /** What has been found in one pod so far, and the patch as it grows. */
 final class Sweep {
   private static final int VALUE_CHARS_MAX = 48;
+
+  private static final Pattern CONTROL = Pattern.compile("\\p{Cntrl}|\\p{Cf}");
 
   /** A pod has hundreds of containers at most, but each may be found in several ways. */
   private static final int FOUND_MAX = 64;
@@ -82,7 +85,9 @@ final class Sweep {
 
   /** A user's text, short enough for a sentence. */
   static String cut(String value) {
-    return value.length() <= VALUE_CHARS_MAX ? value : value.substring(0, VALUE_CHARS_MAX) + "…";
+    String shown =
+        value.length() <= VALUE_CHARS_MAX ? value : value.substring(0, VALUE_CHARS_MAX) + "…";
+    return CONTROL.matcher(shown).replaceAll("�");
   }
 
   private ObjectNode operation(String name, String... path) {
