@@ -113,6 +113,20 @@ class AdmissionVerticleIT {
     assertThat(statusLine(next)).isEqualTo("HTTP/1.1 200 OK");
   }
 
+  @Test
+  void connectionsBeyondTheLimit_replaceTheOneSilentLongest() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, new Connections.Limits(2, 64, LONG_MS, LONG_MS)));
+    SSLSocket first = connect(port);
+    await("the first", () -> connections() == 1);
+    connect(port);
+    await("two", () -> connections() == 2);
+    SSLSocket third = connect(port);
+    send(third, head(2) + "{}");
+    assertThat(statusLine(third)).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(statusLine(first)).isEmpty();
+    assertThat(connections()).isEqualTo(2);
+  }
+
   private static Connections.Limits limits(int perAddressMax, long firstMsMax) {
     return new Connections.Limits(256, perAddressMax, firstMsMax, LONG_MS);
   }
