@@ -80,7 +80,11 @@ final class TlsStore {
         var certificates = Pem.certificates(text(certificateKey));
         return certificates.isEmpty()
             ? Optional.empty()
-            : Optional.of(new Pair(certificates.getFirst(), Pem.key(text(privateKey))));
+            : Optional.of(
+                new Pair(
+                    certificates.getFirst(),
+                    certificates.subList(1, certificates.size()),
+                    Pem.key(text(privateKey))));
       } catch (GeneralSecurityException | IllegalArgumentException unreadable) {
         return Optional.empty();
       }
