@@ -43,12 +43,21 @@ final class AdmissionReview {
      * @param reason a sentence
      */
     record Malformed(String reason) implements Read {}
+
+    /**
+     * A review that is refused for what it is.
+     *
+     * @param denied with a sentence for the user
+     */
+    record Refused(String uid, Mutation.Denied denied) implements Read {}
   }
 
   /** For the fraction entry. */
   static Read read(byte[] body) {
     return switch (ReviewReader.read(body, ReviewReader.Keep.POD)) {
       case ReviewReader.Raw.Broken(String reason) -> new Read.Malformed(reason);
+      case ReviewReader.Raw.Unread(String uid, String reason) ->
+          new Read.Refused(uid, new Mutation.Denied(reason));
       case ReviewReader.Raw.Request request ->
           created(request)
               ? new Read.PodCreation(request.uid(), who(request), request.object())
@@ -60,6 +69,8 @@ final class AdmissionReview {
   static Read readGuarded(byte[] body) {
     return switch (ReviewReader.read(body, ReviewReader.Keep.REACH)) {
       case ReviewReader.Raw.Broken(String reason) -> new Read.Malformed(reason);
+      case ReviewReader.Raw.Unread(String uid, String reason) ->
+          new Read.Refused(uid, new Mutation.Denied(reason));
       case ReviewReader.Raw.Request request -> {
         if (created(request)) {
           var candidate = Candidate.created(request.namespace(), request.object());

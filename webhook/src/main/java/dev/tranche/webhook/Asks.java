@@ -71,11 +71,12 @@ record Asks(List<Ask> asks, int count) {
    */
   static Asks read(PodView pod, List<String> problems) {
     Map<String, String> annotations = pod.annotations();
+    List<Container> containers = pod.containers();
     var asks = new ArrayList<Ask>();
     annotations.forEach(
         (key, value) -> {
           if (asksForShare(key)) {
-            target(pod, key, annotations, problems)
+            target(containers, key, annotations, problems)
                 .flatMap(container -> ask(container, key, value, problems))
                 .ifPresent(asks::add);
           }
@@ -103,8 +104,10 @@ record Asks(List<Ask> asks, int count) {
   }
 
   private static Optional<Container> target(
-      PodView pod, String key, Map<String, String> annotations, List<String> problems) {
-    List<Container> containers = pod.containers();
+      List<Container> containers,
+      String key,
+      Map<String, String> annotations,
+      List<String> problems) {
     String named =
         unnamed(key)
             ? annotations.get(Names.GPU_CONTAINER)
@@ -117,8 +120,8 @@ record Asks(List<Ask> asks, int count) {
       String from = unnamed(key) ? Names.GPU_CONTAINER : key;
       String names =
           containers.stream()
-              .map(Container::name)
               .limit(CONTAINERS_NAMED_MAX)
+              .map(c -> Shown.of(c.name()))
               .collect(Collectors.joining(", "));
       problems.add(Denial.NO_SUCH_CONTAINER.of(from, Shown.of(named), names));
     }

@@ -1,29 +1,48 @@
 package dev.tranche.webhook;
 
+import java.util.HashMap;
+import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** How many bytes of bodies may be in memory at once, as they have come in. */
+/**
+ * How many bytes of bodies may be in memory at once, as they have come in: in all, and from one
+ * address. Of one event loop, but for the gauge.
+ */
 final class BodyBudget {
   private final long bytesMax;
+  private final long addressBytesMax;
   private final AtomicLong bytes = new AtomicLong();
+  private final Map<String, Long> byAddress = new HashMap<>();
 
-  BodyBudget(long bytesMax) {
+  BodyBudget(long bytesMax, long addressBytesMax) {
     this.bytesMax = bytesMax;
+    this.addressBytesMax = addressBytesMax;
   }
 
-  /**
-   * @return whether they fit; if not, nothing was taken
-   */
-  boolean take(long bodyBytes) {
-    if (bytes.addAndGet(bodyBytes) <= bytesMax) {
-      return true;
+  /** What came of asking for room. */
+  enum Room {
+    TAKEN,
+    /** This address has its part. */
+    ADDRESS_FULL,
+    FULL
+  }
+
+  Room take(String address, long bodyBytes) {
+    long ofAddress = byAddress.getOrDefault(address, 0L) + bodyBytes;
+    if (ofAddress > addressBytesMax) {
+      return Room.ADDRESS_FULL;
     }
-    bytes.addAndGet(-bodyBytes);
-    return false;
+    if (bytes.get() + bodyBytes > bytesMax) {
+      return Room.FULL;
+    }
+    bytes.addAndGet(bodyBytes);
+    byAddress.put(address, ofAddress);
+    return Room.TAKEN;
   }
 
-  void giveBack(long bodyBytes) {
+  void giveBack(String address, long bodyBytes) {
     bytes.addAndGet(-bodyBytes);
+    byAddress.computeIfPresent(address, (a, held) -> held == bodyBytes ? null : held - bodyBytes);
   }
 
   long bytes() {

@@ -1,6 +1,7 @@
 package dev.tranche.webhook;
 
 import io.vertx.core.http.HttpConnection;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,8 +27,14 @@ final class Connections {
 
   /** When a connection last brought a request; at first, when it was opened. */
   private static final class Use {
+    private final String address;
     private long lastMs;
     private boolean used;
+
+    Use(String address, long openedMs) {
+      this.address = address;
+      lastMs = openedMs;
+    }
   }
 
   Connections(Limits limits, WebhookMetrics metrics) {
@@ -39,16 +46,37 @@ final class Connections {
   void opened(HttpConnection connection, long nowMs) {
     String address = String.valueOf(connection.remoteAddress().hostAddress());
     int ofAddress = byAddress.getOrDefault(address, 0);
-    if (uses.size() >= limits.connectionsMax() || ofAddress >= limits.perAddressMax()) {
+    if (ofAddress >= limits.perAddressMax()) {
       metrics.connectionRefused();
       var _ = connection.close();
       return;
     }
-    var use = new Use();
-    use.lastMs = nowMs;
+    if (uses.size() >= limits.connectionsMax()) {
+      makeRoom();
+      ofAddress = byAddress.getOrDefault(address, 0);
+    }
+    var use = new Use(address, nowMs);
     uses.put(connection, use);
     byAddress.put(address, ofAddress + 1);
     connection.closeHandler(closed -> closed(connection, address));
+  }
+
+  /**
+   * From the address that has most goes the one that was silent longest, so a few cannot shut
+   * others out.
+   */
+  private void makeRoom() {
+    int most = byAddress.values().stream().mapToInt(count -> count).max().orElse(0);
+    uses.entrySet().stream()
+        .filter(e -> byAddress.getOrDefault(e.getValue().address, 0) == most)
+        .min(Comparator.comparingLong(e -> e.getValue().lastMs))
+        .ifPresent(
+            e -> {
+              metrics.connectionRefused();
+              HttpConnection silent = e.getKey();
+              closed(silent, e.getValue().address);
+              var _ = silent.shutdown(CLOSE_S_MAX, TimeUnit.SECONDS);
+            });
   }
 
   private void closed(HttpConnection connection, String address) {

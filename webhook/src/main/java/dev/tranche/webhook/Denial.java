@@ -49,6 +49,7 @@ enum Denial {
       "%s: \"%s\" is not a number of MiB above 0; for example %1$s: \"4096\", or in Tranche's words %s: \"4Gi\"."),
   OTHERS_COUNTS_DIFFER(
       "container \"%s\" wants its share on %d GPUs and another container on %d; Tranche gives all containers of a pod the same number, tranche.dev/gpu-count."),
+  TOO_LARGE("this pod has %s, which is too large; allowed are at most %s."),
   MORE("There are %d more problems.");
 
   private final String template;

@@ -32,6 +32,7 @@ final class FractionEntry implements Entry {
       case Read.Malformed(String reason) -> new Answer.Bad(reason);
       case Read.PodCreation(String uid, String who, var pod) ->
           answer(uid, who, mutator.mutate(pod, cluster.get()), startNanos);
+      case Read.Refused(String uid, var denied) -> answer(uid, "", denied, startNanos);
       case Read.Guarded guarded -> answer(guarded.uid(), "", UNCHANGED, startNanos);
       case Read.NotOurs(String uid) -> answer(uid, "", UNCHANGED, startNanos);
     };

@@ -34,6 +34,10 @@ final class GuardEntry implements Entry {
     return switch (AdmissionReview.readGuarded(body)) {
       case Read.Malformed(String reason) -> new Answer.Bad(reason);
       case Read.Guarded review -> judge(review, startNanos);
+      case Read.Refused(String uid, var denied) -> {
+        metrics.admitted(Outcome.DENIED, 0, System.nanoTime() - startNanos);
+        yield new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, denied)));
+      }
       case Read.PodCreation(String uid, String who, var pod) -> unchanged(uid, startNanos);
       case Read.NotOurs(String uid) -> unchanged(uid, startNanos);
     };

@@ -11,17 +11,24 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Reads bodies, each within a time and a size and all within a budget that is charged by what has
- * come in, so that announcing much and sending little costs nobody else. Of one event loop.
+ * come in, so that announcing much and sending little costs nobody else. What does not fit is
+ * denied by the uid at its beginning, since an error would let the pod pass wherever the API server
+ * does without us; where there is not enough room, the largest goes. Of one event loop.
  */
 final class Intake {
-  /** The API server's own limit of a request is 3 MiB. */
-  static final long BODY_BYTES_MAX = 3L << 20;
+  /**
+   * The API server takes requests up to 3 MiB, but its review of one may be larger: escaped, a
+   * {@code <} is six bytes.
+   */
+  static final long BODY_BYTES_MAX = 4L << 20;
 
   private static final long FIRST_BYTES_MAX = 64L << 10;
   private static final long BODIES_BYTES_MAX = 16L << 20;
+  private static final int CODE_TOO_LARGE = 413;
+  private static final int CODE_TOO_MANY = 429;
   private final long bodyMsMax;
   private final WebhookMetrics metrics;
-  private final BodyBudget budget = new BodyBudget(BODIES_BYTES_MAX);
+  private final BodyBudget budget = new BodyBudget(BODIES_BYTES_MAX, BODIES_BYTES_MAX / 4);
 
   /** Oldest first. */
   private final Set<Reading> readings = new LinkedHashSet<>();
@@ -39,10 +46,6 @@ final class Intake {
    * @param whole gets the body, unless the request is refused
    */
   void read(HttpServerRequest request, long nowMs, Consumer<byte[]> whole) {
-    if (announcedBytes(request) > BODY_BYTES_MAX) {
-      tooLarge(request.response());
-      return;
-    }
     var reading = new Reading(request, nowMs, whole);
     readings.add(reading);
     request.handler(reading::more);
@@ -62,9 +65,35 @@ final class Intake {
     }
   }
 
-  private void tooLarge(HttpServerResponse response) {
-    metrics.count(Outcome.MALFORMED);
-    refuse(response, 413, "the body is larger than " + BODY_BYTES_MAX + " bytes");
+  /**
+   * Takes from the budget, which the largest bodies make room in.
+   *
+   * @return whether the reading may go on
+   */
+  private boolean charge(Reading reading, int partBytes) {
+    while (!reading.closed) {
+      switch (budget.take(reading.address, partBytes)) {
+        case TAKEN -> {
+          return true;
+        }
+        case ADDRESS_FULL -> largest(reading, reading.address).shed();
+        case FULL -> largest(reading, "").shed();
+      }
+    }
+    return false;
+  }
+
+  /**
+   * @param address empty: of any
+   */
+  private Reading largest(Reading incoming, String address) {
+    Reading largest = incoming;
+    for (Reading other : readings) {
+      if ((address.isEmpty() || address.equals(other.address)) && other.bytes > largest.bytes) {
+        largest = other;
+      }
+    }
+    return largest;
   }
 
   static void refuse(HttpServerResponse response, int status, String reason) {
@@ -85,14 +114,20 @@ final class Intake {
   /** One body on its way. */
   private final class Reading {
     private final HttpServerRequest request;
+    private final String address;
     private final long startMs;
+    private final long bytesMax;
     private final Consumer<byte[]> whole;
     private @Nullable Buffer body;
+    private Buffer latest = Buffer.buffer();
     private long bytes;
     private boolean closed;
 
     Reading(HttpServerRequest request, long startMs, Consumer<byte[]> whole) {
       this.request = request;
+      address = String.valueOf(request.connection().remoteAddress().hostAddress());
+      // Of one too large, the uid is all that is needed.
+      bytesMax = announcedBytes(request) > BODY_BYTES_MAX ? FIRST_BYTES_MAX : BODY_BYTES_MAX;
       this.startMs = startMs;
       this.whole = whole;
     }
@@ -101,14 +136,10 @@ final class Intake {
       if (closed) {
         return;
       }
-      if (bytes + part.length() > BODY_BYTES_MAX) {
-        close();
-        tooLarge(request.response());
-      } else if (!budget.take(part.length())) {
-        close();
-        metrics.count(Outcome.SHED);
-        refuse(request.response(), 503, "too many reviews are in flight; try again");
-      } else {
+      latest = part;
+      if (bytes + part.length() > bytesMax) {
+        tooLarge();
+      } else if (charge(this, part.length())) {
         bytes += part.length();
         if (body == null) {
           // No more ahead of its coming than a usual review needs.
@@ -117,6 +148,43 @@ final class Intake {
         }
         body.appendBuffer(part);
       }
+    }
+
+    private void tooLarge() {
+      metrics.count(Outcome.MALFORMED);
+      deny(
+          CODE_TOO_LARGE,
+          "the API server's review of this pod is larger than %d bytes, so it is not known what the pod reaches for; make the pod smaller."
+              .formatted(BODY_BYTES_MAX));
+    }
+
+    void shed() {
+      metrics.count(Outcome.SHED);
+      deny(CODE_TOO_MANY, "too many large reviews are in flight; try again.");
+    }
+
+    private void deny(int code, String reason) {
+      String uid = ReviewReader.uid(beginning());
+      HttpServerResponse response = request.response();
+      close();
+      if (uid.isEmpty()) {
+        refuse(response, code, reason);
+      } else if (!response.ended() && !response.closed()) {
+        response
+            .putHeader("content-type", "application/json")
+            .end(Buffer.buffer(AdmissionReview.answer(uid, new Mutation.Denied(reason))));
+      }
+    }
+
+    /** With the part that did not fit. */
+    private byte[] beginning() {
+      int fromBody = body == null ? 0 : (int) Math.min(FIRST_BYTES_MAX, body.length());
+      int fromLatest = (int) Math.min(FIRST_BYTES_MAX - fromBody, latest.length());
+      Buffer beginning = Buffer.buffer(fromBody + fromLatest);
+      if (body != null) {
+        beginning.appendBuffer(body, 0, fromBody);
+      }
+      return beginning.appendBuffer(latest, 0, fromLatest).getBytes();
     }
 
     void end() {
@@ -137,8 +205,9 @@ final class Intake {
       if (!closed) {
         closed = true;
         body = null;
+        latest = Buffer.buffer();
         readings.remove(this);
-        budget.giveBack(bytes);
+        budget.giveBack(address, bytes);
       }
     }
   }

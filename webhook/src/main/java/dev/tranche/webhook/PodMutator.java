@@ -6,6 +6,7 @@ import dev.tranche.webhook.Mutation.Patched;
 import dev.tranche.webhook.Mutation.Unchanged;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Consumer;
 
 /**
@@ -29,8 +30,12 @@ public final class PodMutator {
    */
   public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
     var original = new PodView(pod);
+    Optional<String> tooLarge = Sizes.tooLarge(original);
+    if (tooLarge.isPresent()) {
+      return new Denied(tooLarge.get());
+    }
     if (foreign(original.text("schedulerName"))) {
-      return new Unchanged(foreignWarnings(original));
+      return foreign(original);
     }
     Translation translation = Translation.of(original, rules, cluster.nodes());
     var view = new PodView(translation.pod());
@@ -82,6 +87,14 @@ public final class PodMutator {
     return !schedulerName.isEmpty()
         && !schedulerName.equals(DEFAULT_SCHEDULER)
         && !schedulerName.equals(rules.schedulerName());
+  }
+
+  /** Left alone, but for our stamps: others believe them too. */
+  private static Mutation foreign(PodView pod) {
+    var patch = new JsonPatch();
+    Stamps.NONE.write(pod.annotations(), patch);
+    List<String> warnings = foreignWarnings(pod);
+    return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
 
   private static List<String> foreignWarnings(PodView pod) {

@@ -4,6 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -20,7 +21,14 @@ final class ReviewReader {
   /** The API server sends less; deeper nesting would only cost stack. */
   private static final int DEPTH_MAX = 64;
 
-  private static final JsonFactory FACTORY = new JsonFactory();
+  /** A node of a tree costs some 80 bytes, however few the body spends on it: {@code {}}. */
+  private static final int NODES_MAX = 50_000;
+
+  /** Of those skipped too, since the parser remembers every name that it meets. */
+  private static final int TOKENS_MAX = 300_000;
+
+  private static final JsonFactory FACTORY =
+      JsonFactory.builder().disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build();
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
   /** How much of the pod is kept. */
@@ -47,7 +55,11 @@ final class ReviewReader {
           "lifecycle",
           "affinity",
           "tolerations",
-          "topologySpreadConstraints");
+          "topologySpreadConstraints",
+          "imagePullSecrets",
+          "hostAliases",
+          "ports",
+          "readinessGates");
 
   /** A review as it came. */
   sealed interface Raw {
@@ -69,6 +81,14 @@ final class ReviewReader {
      * @param reason a sentence
      */
     record Broken(String reason) implements Raw {}
+
+    /**
+     * A review that is not read to its end. Nothing but an answer keeps the pod out: an error lets
+     * it pass wherever the API server does without us.
+     *
+     * @param reason a sentence for the user
+     */
+    record Unread(String uid, String reason) implements Raw {}
   }
 
   private final JsonParser parser;
@@ -82,6 +102,8 @@ final class ReviewReader {
   private JsonNode object = MissingNode.getInstance();
   private JsonNode oldObject = MissingNode.getInstance();
   private boolean dryRun;
+  private int nodes;
+  private int tokens;
 
   private ReviewReader(JsonParser parser, Keep keep) {
     this.parser = parser;
@@ -90,15 +112,39 @@ final class ReviewReader {
 
   static Raw read(byte[] body, Keep keep) {
     try (JsonParser parser = FACTORY.createParser(body)) {
-      var reader = new ReviewReader(parser, keep);
-      if (parser.nextToken() == JsonToken.START_OBJECT) {
-        reader.review();
-      }
-      return reader.raw();
-    } catch (JsonProcessingException broken) {
-      return new Raw.Broken("the body is no JSON: " + broken.getOriginalMessage());
+      return new ReviewReader(parser, keep).read();
     } catch (IOException impossible) {
       throw new IllegalStateException("reading bytes in memory", impossible);
+    }
+  }
+
+  /**
+   * Of a review that has come in part; the API server writes it first.
+   *
+   * @return empty if it is not there
+   */
+  static String uid(byte[] beginning) {
+    return switch (read(beginning, Keep.REACH)) {
+      case Raw.Broken broken -> "";
+      case Raw.Unread unread -> unread.uid();
+      case Raw.Request whole -> whole.uid();
+    };
+  }
+
+  private Raw read() throws IOException {
+    try {
+      if (parser.nextToken() == JsonToken.START_OBJECT) {
+        review();
+      }
+      return raw();
+    } catch (JsonProcessingException broken) {
+      String reason = broken.getOriginalMessage();
+      return uid.isEmpty()
+          ? new Raw.Broken("the body is no JSON: " + reason)
+          : new Raw.Unread(
+              uid,
+              "the API server's review of this pod cannot be read (%s), so it is not known what the pod reaches for; make the pod smaller."
+                  .formatted(Shown.of(reason)));
     }
   }
 
@@ -121,7 +167,7 @@ final class ReviewReader {
       } else if (field.equals("request") && value == JsonToken.START_OBJECT) {
         request();
       } else {
-        parser.skipChildren();
+        skip();
       }
     }
   }
@@ -139,7 +185,7 @@ final class ReviewReader {
         case "dryRun" -> dryRun = parser.currentToken() == JsonToken.VALUE_TRUE;
         case "object" -> object = tree(0);
         case "oldObject" -> oldObject = tree(0);
-        default -> parser.skipChildren();
+        default -> skip();
       }
     }
   }
@@ -148,13 +194,37 @@ final class ReviewReader {
     if (parser.currentToken() == JsonToken.VALUE_STRING) {
       return parser.getText();
     }
-    parser.skipChildren();
+    skip();
     return "";
   }
 
+  /** Steps over a value. */
+  private void skip() throws IOException {
+    int open = 0;
+    do {
+      count();
+      JsonToken token = parser.currentToken();
+      if (token.isStructStart()) {
+        open++;
+      } else if (token.isStructEnd()) {
+        open--;
+      }
+    } while (open > 0 && parser.nextToken() != null);
+  }
+
+  private void count() throws StreamConstraintsException {
+    if (++tokens > TOKENS_MAX) {
+      throw new StreamConstraintsException("it has more than " + TOKENS_MAX + " tokens");
+    }
+  }
+
   private JsonNode tree(int depth) throws IOException {
+    count();
+    if (++nodes > NODES_MAX) {
+      throw new StreamConstraintsException("it has more than " + NODES_MAX + " values");
+    }
     if (depth > DEPTH_MAX) {
-      parser.skipChildren();
+      skip();
       return NODES.nullNode();
     }
     return switch (parser.currentToken()) {
@@ -189,7 +259,7 @@ final class ReviewReader {
       String field = parser.currentName();
       parser.nextToken();
       if (skipped.contains(field)) {
-        parser.skipChildren();
+        skip();
       } else {
         fields.set(field, tree(depth + 1));
       }

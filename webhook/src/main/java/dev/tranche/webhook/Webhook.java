@@ -44,7 +44,7 @@ final class Webhook {
   Webhook(WebhookConfig config, KubernetesClient client) {
     this.config = config;
     this.client = client;
-    cluster = new ClusterWatch(client, config.rules().runtimeClass());
+    cluster = new ClusterWatch(client, config.rules().runtimeClass(), config.rules().resources());
     guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
     readiness = new Readiness(cluster::missing);
     keeper =
@@ -118,7 +118,7 @@ final class Webhook {
             new PodMutator(config.rules()),
             () -> new MutationRules.Cluster(cluster.nodes(), cluster.runtimeClassExists()),
             metrics));
-    var guard = new Guard(config.guard());
+    var guard = new Guard(config.guard(), cluster::resources);
     entries.put(GuardEntry.PATH, new GuardEntry(guard, guard.mode(), guardEvents, metrics));
     for (GuardMode mode : GuardMode.values()) {
       entries.put(GuardEntry.PATH + "/" + mode, new GuardEntry(guard, mode, guardEvents, metrics));

@@ -89,7 +89,7 @@ public final class WebhookMetrics {
     connectionsRefused =
         counter(
             "tranche_webhook_connections_refused",
-            "Connections closed at once: too many are open, in all or from one address");
+            "Connections closed for others: too many are open, in all or from one address");
   }
 
   private Counter counter(String name, String help) {

@@ -35,6 +35,43 @@ class AdmissionReviewTest {
   }
 
   @Test
+  void read_refusesAReviewOfTooManyValues_ofThatUid() {
+    String many = "{},".repeat(50_001) + "{}";
+    assertThat(guardedRefusal("\"spec\":{\"containers\":[" + many + "]}"))
+        .contains("more than 50000 values");
+    assertThat(guardedRefusal("\"status\":[" + "{},".repeat(150_001) + "{}]"))
+        .contains("more than 300000 tokens");
+  }
+
+  @Test
+  void read_skipsWhatTheGuardDoesNotLookAt() {
+    String many = "{},".repeat(60_000) + "{}";
+    assertThat(guarded("\"spec\":{\"hostAliases\":[" + many + "]}"))
+        .isInstanceOf(AdmissionReview.Read.Guarded.class);
+  }
+
+  @Test
+  void read_refusesWhatTheParserDoesNotTake_onceTheUidIsKnown() {
+    assertThat(guardedRefusal("\"" + "x".repeat(60_000) + "\":1")).contains("cannot be read");
+    assertThat(guardedRefusal("\"status\":" + "[".repeat(2_000))).contains("cannot be read");
+  }
+
+  private static String guardedRefusal(String fields) {
+    return guarded(fields)
+            instanceof AdmissionReview.Read.Refused(String uid, Mutation.Denied(String message))
+        ? uid + " " + message
+        : "not refused";
+  }
+
+  private static AdmissionReview.Read guarded(String fields) {
+    String review =
+        "{'apiVersion':'admission.k8s.io/v1','request':{'uid':'u1','operation':'CREATE',"
+            + "'resource':{'resource':'pods'},'object':{";
+    return AdmissionReview.readGuarded(
+        (review.replace('\'', '"') + fields + "}}}").getBytes(UTF_8));
+  }
+
+  @Test
   void answer_carriesThePatchInBase64() throws Exception {
     var patch = new JsonPatch();
     patch.add("x", "metadata", "annotations", "tranche.dev/a~b");

@@ -53,6 +53,32 @@ class AdmissionVerticleIT {
   }
 
   @Test
+  void reviewTooLarge_isDeniedByItsUid() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    String beginning =
+        "{'apiVersion':'admission.k8s.io/v1','request':{'uid':'u1','object':{'a':'"
+            .replace('\'', '"');
+    SSLSocket announced = connect(port);
+    send(announced, head(20 << 20) + beginning + "x".repeat(100_000));
+    assertThat(statusLine(announced)).isEqualTo("HTTP/1.1 200 OK");
+    SSLSocket unknown = connect(port);
+    send(unknown, head(20 << 20) + "x".repeat(100_000));
+    assertThat(statusLine(unknown)).isEqualTo("HTTP/1.1 413 Request Entity Too Large");
+    assertThat(inFlight()).isZero();
+  }
+
+  @Test
+  void bodiesOfOneAddress_makeRoomForASmallOne() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    SSLSocket large = connect(port);
+    send(large, head(BODY_BYTES) + "x".repeat(BODY_BYTES - 1));
+    await("the large one", () -> inFlight() == BODY_BYTES - 1);
+    SSLSocket second = connect(port);
+    send(second, head(BODY_BYTES) + "x".repeat((1 << 20) + 2));
+    assertThat(statusLine(large)).isEqualTo("HTTP/1.1 429 Too Many Requests");
+  }
+
+  @Test
   void bodyThatDoesNotEnd_isEnded() throws Exception {
     int port = serve(new HttpLimits(200, limits(64, LONG_MS)));
     SSLSocket slow = connect(port);
@@ -85,6 +111,20 @@ class AdmissionVerticleIT {
     SSLSocket next = connect(port);
     send(next, head(2) + "{}");
     assertThat(statusLine(next)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  @Test
+  void connectionsBeyondTheLimit_replaceTheOneSilentLongest() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, new Connections.Limits(2, 64, LONG_MS, LONG_MS)));
+    SSLSocket first = connect(port);
+    await("the first", () -> connections() == 1);
+    connect(port);
+    await("two", () -> connections() == 2);
+    SSLSocket third = connect(port);
+    send(third, head(2) + "{}");
+    assertThat(statusLine(third)).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(statusLine(first)).isEmpty();
+    assertThat(connections()).isEqualTo(2);
   }
 
   private static Connections.Limits limits(int perAddressMax, long firstMsMax) {

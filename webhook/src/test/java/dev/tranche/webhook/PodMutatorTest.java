@@ -92,6 +92,15 @@ class PodMutatorTest {
   }
 
   @Test
+  void foreignSchedulerName_losesOurStampsAlone() {
+    ObjectNode foreign = Reviews.annotated("gpu", "GPU-1", "gpu-fraction", "0.5");
+    ((ObjectNode) foreign.path("spec")).put("schedulerName", "kai-scheduler");
+    ObjectNode without = foreign.deepCopy();
+    ((ObjectNode) without.at("/metadata/annotations")).remove("tranche.dev/gpu");
+    assertThat(Reviews.apply(mutator.mutate(foreign, EMPTY), foreign)).isEqualTo(without);
+  }
+
+  @Test
   void foreignSchedulerName_isLeftAlone_withAWarning() {
     ObjectNode foreign = pod("deployment");
     ((ObjectNode) foreign.path("spec")).put("schedulerName", "kai-scheduler");

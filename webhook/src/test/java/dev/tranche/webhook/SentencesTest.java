@@ -137,7 +137,8 @@ class SentencesTest {
                   "{}",
                   "{'containers':[{'name':'a','resources':{'limits':{'nvidia.com/gpu':'1','nvidia.com/gpumem':'1024'}}},{'name':'b','resources':{'limits':{'nvidia.com/gpu':'2','nvidia.com/gpumem':'1024'}}}]}",
                   List.of(T4))),
-          denied(Denial.MORE, Pod.of(many())));
+          denied(Denial.MORE, Pod.of(many())),
+          denied(Denial.TOO_LARGE, Pod.of("{'x':'" + "x".repeat(300_000) + "'}")));
 
   private static final List<Arguments> WARNINGS =
       List.of(
@@ -207,6 +208,17 @@ class SentencesTest {
         .contains("; ");
     String reason = ((Fraction.Parsed.Malformed) Fraction.parse(text)).reason();
     assertThat(page()).contains(reason.substring(text.length() + 3, reason.indexOf(';')));
+  }
+
+  @Test
+  void containersBeyondCounting_areRefused() {
+    var pod = Reviews.annotated("gpu-fraction", "1");
+    for (int i = 0; i < 1_000; i++) {
+      pod.withArray("/spec/containers").addObject().put("name", "c" + i);
+    }
+    var mutator = new PodMutator(new MutationRules(List.of("nvidia.com/gpu"), 10, "", ""));
+    assertThat(Reviews.denial(mutator.mutate(pod, new MutationRules.Cluster(List.of(), false))))
+        .contains("1001 containers");
   }
 
   @Test

@@ -185,7 +185,7 @@ class WebhookIT {
     assertThat(post(caBundle(), Buffer.buffer("{}")).status()).isEqualTo(400);
     assertThat(post(caBundle(), Buffer.buffer("a=b"), "application/x-www-form-urlencoded").status())
         .isEqualTo(415);
-    assertThat(post(caBundle(), Buffer.buffer(new byte[(3 << 20) + 1])).status()).isEqualTo(413);
+    assertThat(post(caBundle(), Buffer.buffer(new byte[(4 << 20) + 1])).status()).isEqualTo(413);
   }
 
   private void createConfiguration() {

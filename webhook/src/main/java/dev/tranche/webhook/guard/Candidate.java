@@ -27,6 +27,11 @@ public record Candidate(String namespace, JsonNode pod, JsonNode before) {
     String name() {
       return spec.path("name").asText("");
     }
+
+    /** The name as a sentence shows it. */
+    String shown() {
+      return Sweep.cut(name());
+    }
   }
 
   JsonNode spec() {

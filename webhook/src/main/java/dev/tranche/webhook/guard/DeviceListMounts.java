@@ -24,7 +24,7 @@ final class DeviceListMounts {
             sweep.take(
                 Finding.DEVICE_LIST_MOUNT,
                 "container \"%s\" mounts %s, which names a GPU to the runtime"
-                    .formatted(container.name(), Sweep.cut(path)));
+                    .formatted(container.shown(), Sweep.cut(path)));
       } else {
         kept.add(mount);
       }

@@ -6,8 +6,9 @@ import java.util.Locale;
  * A finding in a pod, and what became of it.
  *
  * @param what a clause: who does what, with the value
+ * @param everyday no warning comes of it; one on each such pod would teach users to read none
  */
-public record Found(Finding finding, String what, Outcome outcome) {
+public record Found(Finding finding, String what, Outcome outcome, boolean everyday) {
   /** What became of a finding. */
   public enum Outcome {
     AUDITED,

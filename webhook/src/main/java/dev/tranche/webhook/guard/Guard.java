@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.webhook.guard.Candidate.Container;
 import java.util.List;
+import java.util.Set;
+import java.util.function.Function;
 
 /**
  * Judges what a pod reaches for. The nvidia runtime gives a container whatever GPUs its variable
@@ -12,11 +14,20 @@ import java.util.List;
  * changes nothing.
  */
 public final class Guard {
+  /** NVIDIA's own plugin's, without and with its renaming of shared GPUs. */
+  private static final Set<String> PLAIN = Set.of("nvidia.com/gpu", "nvidia.com/gpu.shared");
+
   private final GuardRules rules;
   private final HostPaths hostPaths;
+  private final Function<String, Set<String>> nodeResources;
 
-  public Guard(GuardRules rules) {
+  /**
+   * @param nodeResources names of the resources that a node has some of, by the node's name; empty
+   *     where it is not known
+   */
+  public Guard(GuardRules rules, Function<String, Set<String>> nodeResources) {
     this.rules = rules;
+    this.nodeResources = nodeResources;
     this.hostPaths = new HostPaths(rules.kubeletRoot());
   }
 
@@ -42,14 +53,14 @@ public final class Guard {
     boolean served = served(pod.spec());
     for (Container container : pod.containers()) {
       if (served) {
-        Variables.sweep(container, asksForGpus(container.spec()), sweep);
+        Variables.sweep(container, asksForGpus(pod, container.spec()), sweep);
         DeviceListMounts.sweep(container, sweep);
       }
       if (container.spec().path("securityContext").path("privileged").asBoolean(false)) {
         sweep.tell(
             Finding.PRIVILEGED,
             "container \"%s\" is privileged, so every GPU of its node is open to it"
-                .formatted(container.name()));
+                .formatted(container.shown()));
       }
     }
     return sweep.verdict();
@@ -80,14 +91,15 @@ public final class Guard {
   }
 
   /** Limits and requests of extended resources are equal; whichever is there tells. */
-  private boolean asksForGpus(JsonNode container) {
+  private boolean asksForGpus(Candidate pod, JsonNode container) {
     JsonNode resources = container.path("resources");
-    return asks(resources.path("limits")) || asks(resources.path("requests"));
+    return asks(pod, resources.path("limits")) || asks(pod, resources.path("requests"));
   }
 
-  private boolean asks(JsonNode quantities) {
+  private boolean asks(Candidate pod, JsonNode quantities) {
     for (var quantity : quantities.properties()) {
-      if (gives(quantity.getKey()) && !zero(quantity.getValue().asText(""))) {
+      String resource = quantity.getKey();
+      if (gives(resource) && !zero(quantity.getValue().asText("")) && counted(pod, resource)) {
         return true;
       }
     }
@@ -96,9 +108,18 @@ public final class Guard {
 
   /** Other resources of nvidia.com are network cards, say; they open no GPU. */
   private boolean gives(String resource) {
-    return resource.startsWith("nvidia.com/gpu")
+    return PLAIN.contains(resource)
         || resource.startsWith("nvidia.com/mig-")
         || rules.resources().contains(resource);
+  }
+
+  /**
+   * The scheduler keeps a pod from nodes that lack what it requests. Past the scheduler the kubelet
+   * runs it all the same, without a device, so there the request alone proves nothing.
+   */
+  private boolean counted(Candidate pod, String resource) {
+    String node = pod.spec().path("nodeName").asText("");
+    return node.isEmpty() || nodeResources.apply(node).contains(resource);
   }
 
   /** The digits before a suffix or an exponent decide. */

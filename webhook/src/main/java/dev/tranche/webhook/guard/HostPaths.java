@@ -30,7 +30,8 @@ final class HostPaths {
                     sweep.tell(
                         finding,
                         "volume \"%s\" is the node's %s"
-                            .formatted(volume.path("name").asText(""), Sweep.cut(path))));
+                            .formatted(
+                                Sweep.cut(volume.path("name").asText("")), Sweep.cut(path))));
       }
     }
   }

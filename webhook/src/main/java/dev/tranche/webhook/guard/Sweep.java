@@ -7,10 +7,13 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.guard.Found.Outcome;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 
 /** What has been found in one pod so far, and the patch as it grows. */
 final class Sweep {
   private static final int VALUE_CHARS_MAX = 48;
+
+  private static final Pattern CONTROL = Pattern.compile("\\p{Cntrl}|\\p{Cf}");
 
   /** A pod has hundreds of containers at most, but each may be found in several ways. */
   private static final int FOUND_MAX = 64;
@@ -40,13 +43,23 @@ final class Sweep {
           case VOID -> Outcome.VOIDED;
           case DENY -> Outcome.DENIED;
         };
-    add(new Found(finding, what, outcome));
+    add(new Found(finding, what, outcome, false));
     return outcome == Outcome.VOIDED;
   }
 
   /** Tells of what no patch can close. */
   void tell(Finding finding, String what) {
-    add(new Found(finding, what, mode == GuardMode.DENY ? Outcome.DENIED : Outcome.AUDITED));
+    tell(finding, what, false);
+  }
+
+  /** Tells of what most pods do, for the record alone. */
+  void tellQuietly(Finding finding, String what) {
+    tell(finding, what, true);
+  }
+
+  private void tell(Finding finding, String what, boolean everyday) {
+    Outcome outcome = mode == GuardMode.DENY ? Outcome.DENIED : Outcome.AUDITED;
+    add(new Found(finding, what, outcome, everyday));
   }
 
   private void add(Found one) {
@@ -72,7 +85,9 @@ final class Sweep {
 
   /** A user's text, short enough for a sentence. */
   static String cut(String value) {
-    return value.length() <= VALUE_CHARS_MAX ? value : value.substring(0, VALUE_CHARS_MAX) + "…";
+    String shown =
+        value.length() <= VALUE_CHARS_MAX ? value : value.substring(0, VALUE_CHARS_MAX) + "…";
+    return CONTROL.matcher(shown).replaceAll("�");
   }
 
   private ObjectNode operation(String name, String... path) {

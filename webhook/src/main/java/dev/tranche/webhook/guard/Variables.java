@@ -52,17 +52,17 @@ final class Variables {
     } else if (count == 0 && sweep.changes()) {
       putVoid(container, sweep);
     } else if (count == 0 && all) {
-      sweep.tell(Finding.ENV_FROM, taken(container));
+      sweep.tellQuietly(Finding.ENV_FROM, taken(container));
     }
   }
 
   private static String named(Container container, String value) {
-    return "container \"%s\" sets %s%s".formatted(container.name(), NAME, value);
+    return "container \"%s\" sets %s%s".formatted(container.shown(), NAME, value);
   }
 
   private static String taken(Container container) {
     return "container \"%s\" takes variables by envFrom, and %s may be one"
-        .formatted(container.name(), NAME);
+        .formatted(container.shown(), NAME);
   }
 
   /** Whether a key of such a source, with its prefix, can be the variable. */

@@ -20,9 +20,8 @@ public sealed interface Verdict {
     }
 
     public List<String> warnings() {
-      // An envFrom is everyday; a warning on each such pod would teach users to read none.
       return found.stream()
-          .filter(f -> f.finding() != Finding.ENV_FROM)
+          .filter(f -> !f.everyday())
           .limit(SENTENCES_MAX)
           .map(Found::sentence)
           .toList();

@@ -10,7 +10,9 @@ import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +23,7 @@ public final class ClusterWatch implements AutoCloseable {
 
   private final SharedIndexInformer<SlimNode> nodes;
   private final @Nullable SharedIndexInformer<RuntimeClass> runtimeClass;
+  private final List<String> gpuResources;
   private final AtomicLong changes = new AtomicLong();
   private volatile Snapshot snapshot = new Snapshot(-1, List.of());
 
@@ -32,8 +35,10 @@ public final class ClusterWatch implements AutoCloseable {
   /**
    * @param client with {@link #serialization}
    * @param runtimeClassName empty: none is watched
+   * @param gpuResources those whose replicas count
    */
-  public ClusterWatch(KubernetesClient client, String runtimeClassName) {
+  public ClusterWatch(KubernetesClient client, String runtimeClassName, List<String> gpuResources) {
+    this.gpuResources = List.copyOf(gpuResources);
     nodes =
         client
             .resources(SlimNode.class)
@@ -77,11 +82,20 @@ public final class ClusterWatch implements AutoCloseable {
     long current = changes.get();
     Snapshot known = snapshot;
     if (known.changes() != current) {
-      known =
-          new Snapshot(current, nodes.getStore().list().stream().map(ClusterWatch::node).toList());
+      known = new Snapshot(current, nodes.getStore().list().stream().map(this::node).toList());
       snapshot = known;
     }
     return known.nodes();
+  }
+
+  /** Names of the resources that a labelled node has some of; none where there is no such node. */
+  public Set<String> resources(String nodeName) {
+    return nodes.getStore().list().stream()
+        .filter(node -> nodeName.equals(node.getMetadata().getName()))
+        .flatMap(node -> node.getStatus().capacity().entrySet().stream())
+        .filter(resource -> !resource.getValue().equals("0"))
+        .map(Map.Entry::getKey)
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   public boolean runtimeClassExists() {
@@ -92,11 +106,11 @@ public final class ClusterWatch implements AutoCloseable {
     return runtimeClass == null ? Stream.of(nodes) : Stream.of(nodes, runtimeClass);
   }
 
-  private static GpuNode node(SlimNode node) {
+  private GpuNode node(SlimNode node) {
     Map<String, String> labels = node.getMetadata().getLabels();
     long replicas =
         node.getStatus().capacity().entrySet().stream()
-            .filter(e -> e.getKey().startsWith(Names.RESOURCE))
+            .filter(e -> gpuResources.contains(e.getKey()))
             .map(Map.Entry::getValue)
             .filter(quantity -> quantity.matches("\\d{1,9}"))
             .mapToLong(Long::parseLong)

@@ -2,6 +2,7 @@ package dev.tranche.webhook.tls;
 
 import java.security.cert.X509Certificate;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -28,7 +29,25 @@ public record Kept(
 
   /** Whether the API server accepts this pair by the caBundle. */
   public boolean verifies(Pair pair) {
-    return missing.isEmpty()
-        && trusted.stream().anyMatch(a -> Renewal.signedBy(pair.certificate(), a));
+    return missing.isEmpty() && trusted(pair);
+  }
+
+  /** Each intermediate is followed once at most. */
+  private boolean trusted(Pair pair) {
+    X509Certificate current = pair.certificate();
+    var ahead = new ArrayList<>(pair.intermediates());
+    while (true) {
+      X509Certificate signed = current;
+      if (trusted.stream().anyMatch(a -> Renewal.signedBy(signed, a))) {
+        return true;
+      }
+      Optional<X509Certificate> next =
+          ahead.stream().filter(i -> Renewal.signedBy(signed, i)).findFirst();
+      if (next.isEmpty()) {
+        return false;
+      }
+      current = next.get();
+      ahead.remove(current);
+    }
   }
 }

@@ -3,11 +3,30 @@ package dev.tranche.webhook.tls;
 import java.security.PrivateKey;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
+import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
-/** A certificate and its private key. */
-public record Pair(X509Certificate certificate, PrivateKey key) {
+/**
+ * A certificate and its private key.
+ *
+ * @param intermediates between the certificate and an authority that is trusted
+ */
+public record Pair(
+    X509Certificate certificate, List<X509Certificate> intermediates, PrivateKey key) {
+  public Pair {
+    intermediates = List.copyOf(intermediates);
+  }
+
+  Pair(X509Certificate certificate, PrivateKey key) {
+    this(certificate, List.of(), key);
+  }
+
+  /** With its intermediates, as it is served. */
   public String certificatePem() {
-    return Pem.certificate(certificate);
+    return Stream.concat(Stream.of(certificate), intermediates.stream())
+        .map(Pem::certificate)
+        .collect(Collectors.joining());
   }
 
   public String keyPem() {

@@ -53,7 +53,8 @@ final class TlsRound implements Round {
 
   private Kept attempt() {
     Instant now = clock.instant();
-    Authorities authorities = authorities(now);
+    Standing standing = standing(now);
+    Authorities authorities = standing.authorities();
     Pair signing = authorities.signing();
     String bundle = authorities.bundle();
     // Whom to trust is published before anybody serves with what the newest has signed.
@@ -62,7 +63,7 @@ final class TlsRound implements Round {
     Pair webhook = serving(names.webhookSecret(), names.webhookDnsNames(), signing, bundle, now);
     Pair extender = serving(names.extenderSecret(), names.extenderDnsNames(), signing, bundle, now);
     if (authorities.unpublished()) {
-      store.writeAuthorities(store.authority(), authorities.published(now));
+      store.writeAuthorities(standing.held(), authorities.published(now));
     }
     return new Kept(
         authorities.trusted(),
@@ -75,7 +76,12 @@ final class TlsRound implements Round {
                     .formatted(names.configuration())));
   }
 
-  private Authorities authorities(Instant now) {
+  /**
+   * @param held the Secret that the authorities lie in, so that a change since is a conflict
+   */
+  private record Standing(Held held, Authorities authorities) {}
+
+  private Standing standing(Instant now) {
     Held held = store.authority();
     Optional<Authorities> before = store.authorities(held);
     if (held.exists() && before.isEmpty()) {
@@ -88,13 +94,13 @@ final class TlsRound implements Round {
             .map(b -> b.at(now, Authorities.overlap(authorityLife), () -> made(now)))
             .orElseGet(() -> Authorities.first(made(now)));
     if (!before.equals(Optional.of(current))) {
-      store.writeAuthorities(held, current);
+      held = store.writeAuthorities(held, current);
       LOG.info(
           "authorities: {} signs; trusted are {}",
           current.signing(),
           current.trusted().stream().map(c -> c.getSubjectX500Principal().getName()).toList());
     }
-    return current;
+    return new Standing(held, current);
   }
 
   private Pair made(Instant now) {

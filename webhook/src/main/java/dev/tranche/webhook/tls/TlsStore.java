@@ -80,7 +80,11 @@ final class TlsStore {
         var certificates = Pem.certificates(text(certificateKey));
         return certificates.isEmpty()
             ? Optional.empty()
-            : Optional.of(new Pair(certificates.getFirst(), Pem.key(text(privateKey))));
+            : Optional.of(
+                new Pair(
+                    certificates.getFirst(),
+                    certificates.subList(1, certificates.size()),
+                    Pem.key(text(privateKey))));
       } catch (GeneralSecurityException | IllegalArgumentException unreadable) {
         return Optional.empty();
       }
@@ -107,7 +111,10 @@ final class TlsStore {
                     held.certificates("former.crt").stream().findFirst()));
   }
 
-  void writeAuthorities(Held before, Authorities authorities) {
+  /**
+   * @return the Secret as it is now
+   */
+  Held writeAuthorities(Held before, Authorities authorities) {
     var texts = new HashMap<String, String>();
     texts.put(BUNDLE_KEY, authorities.signing().certificatePem());
     texts.put("ca.key", authorities.signing().keyPem());
@@ -120,7 +127,7 @@ final class TlsStore {
               next.published().ifPresent(since -> texts.put(PUBLISHED, since.toString()));
             });
     authorities.former().ifPresent(former -> texts.put("former.crt", Pem.certificate(former)));
-    write(names.authoritySecret(), TYPE_OPAQUE, before, texts);
+    return write(names.authoritySecret(), TYPE_OPAQUE, before, texts);
   }
 
   void writeServing(String name, Held before, Pair serving, String bundle) {
@@ -132,7 +139,7 @@ final class TlsStore {
             "tls.crt", serving.certificatePem(), "tls.key", serving.keyPem(), BUNDLE_KEY, bundle));
   }
 
-  private void write(String name, String type, Held before, Map<String, String> texts) {
+  private Held write(String name, String type, Held before, Map<String, String> texts) {
     var data = new HashMap<String, String>();
     texts.forEach(
         (key, text) -> data.put(key, Base64.getEncoder().encodeToString(text.getBytes(UTF_8))));
@@ -148,10 +155,10 @@ final class TlsStore {
               .withType(type)
               .withData(data)
               .build();
-      secrets.resource(fresh).create();
-    } else {
-      secrets.resource(new SecretBuilder(before.secret()).withData(data).build()).update();
+      return new Held(secrets.resource(fresh).create());
     }
+    return new Held(
+        secrets.resource(new SecretBuilder(before.secret()).withData(data).build()).update());
   }
 
   /** What the ConfigMap holds; empty if nothing that can be read. */

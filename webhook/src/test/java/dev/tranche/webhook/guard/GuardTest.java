@@ -29,7 +29,8 @@ class GuardTest {
               true,
               Set.of("monitoring:dcgm-exporter"),
               List.of("example.com/shared"),
-              "/var/lib/k0s/kubelet"));
+              "/var/lib/k0s/kubelet"),
+          node -> node.equals("gpu-1") ? Set.of("nvidia.com/gpu") : Set.of());
 
   @Test
   void containersWithoutARequest_getTheVoid_initAndSidecarsToo() {
@@ -65,11 +66,27 @@ class GuardTest {
         "'limits':{'nvidia.com/gpu':'0'}",
         "'limits':{'nvidia.com/gpu':'0e9'}",
         "'limits':{'nvidia.com/hostdev':'1'}",
+        "'limits':{'nvidia.com/gpu-x':'1'}",
         "'claims':[{'name':'nic'}]"
       })
   void requestsThatOpenNoGpu_doNotEscapeTheVoid(String resources) {
     JsonNode after = after(container("'resources':{" + resources + "}"));
     assertThat(after.at("/spec/containers/0/env/0")).isEqualTo(json(VOID));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "gpu-1,nvidia.com/gpu,true",
+    "gpu-1,nvidia.com/mig-1g.5gb,false",
+    "x,nvidia.com/gpu,false"
+  })
+  void requestPastTheScheduler_countsWhereTheNodeHasIt(
+      String node, String resource, boolean counts) {
+    JsonNode pod =
+        pod(
+            "'nodeName':'%s','containers':[{'name':'main','resources':{'limits':{'%s':'1'}}}]"
+                .formatted(node, resource));
+    assertThat(admitted(pod, GuardMode.VOID).patch().isEmpty()).isEqualTo(counts);
   }
 
   @ParameterizedTest
@@ -134,7 +151,8 @@ class GuardTest {
     assertThat(found(container(from), GuardMode.AUDIT)).containsExactly("env_from=audited");
     JsonNode with = container(from + "," + ONE_GPU);
     assertThat(found(with, GuardMode.VOID)).containsExactly("env_from=audited");
-    assertThat(admitted(with, GuardMode.VOID).warnings()).isEmpty();
+    assertThat(admitted(with, GuardMode.VOID).warnings()).hasSize(1);
+    assertThat(admitted(container(from), GuardMode.AUDIT).warnings()).isEmpty();
     assertThat(found(with, GuardMode.DENY)).containsExactly("env_from=denied");
   }
 
@@ -233,7 +251,9 @@ class GuardTest {
   @Test
   void withoutADefaultRuntime_onlyPodsThatNameOneAreServed() {
     var careful =
-        new Guard(new GuardRules(GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet"));
+        new Guard(
+            new GuardRules(GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet"),
+            node -> Set.of());
     JsonNode plain = container("'env':[" + ALL + "]");
     assertThat(((Verdict.Admitted) careful.judge(created(plain), GuardMode.VOID)).patch())
         .isEmpty();

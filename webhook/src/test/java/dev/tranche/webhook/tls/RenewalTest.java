@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 class RenewalTest {
@@ -14,6 +15,17 @@ class RenewalTest {
 
   private final Pair authority = Authority.create("tranche-ca", NOW, Duration.ofDays(10));
   private final Pair serving = Authority.issue(authority, NAMES, NOW, LIFE);
+
+  @Test
+  void intermediates_leadToWhomIsTrusted() {
+    Pair root = Authority.create("root", NOW, LIFE);
+    Pair middle = Authority.issue(root, List.of("middle"), NOW, LIFE);
+    Pair leaf = Authority.issue(middle, List.of("leaf"), NOW, LIFE);
+    Pair chained = new Pair(leaf.certificate(), List.of(middle.certificate()), leaf.key());
+    var kept = new Kept(List.of(root.certificate()), chained, NOW, Optional.empty());
+    assertThat(kept.verifies(chained)).isTrue();
+    assertThat(kept.verifies(leaf)).isFalse();
+  }
 
   @Test
   void reason_isEmpty_whileFresh() {
