@@ -81,10 +81,10 @@ class RenderingTest {
 
   @Test
   void daemonSets_areForLinux_unlessTheUserSaysOtherwise() {
-    assertThat(render(Map.of())).contains("nodeSelector:\n        kubernetes.io/os: \"linux\"");
+    assertThat(render(Map.of())).contains("nodeSelector:\n        kubernetes.io/os: linux");
     assertThat(render(Map.of("nodeSelector.kubernetes\\.io/os", "windows")))
-        .contains("kubernetes.io/os: \"windows\"")
-        .doesNotContain("kubernetes.io/os: \"linux\"");
+        .contains("kubernetes.io/os: windows")
+        .doesNotContain("kubernetes.io/os: linux");
   }
 
   private static final String MPS =
@@ -98,7 +98,7 @@ class RenderingTest {
     assertThat(rendered)
         .contains("name: tranche-mps-control-daemon")
         .contains(
-            "gpus: \"true\"\n        kubernetes.io/os: \"linux\"\n        nvidia.com/mps.capable: \"true\"")
+            "gpus: \"true\"\n        kubernetes.io/os: linux\n        nvidia.com/mps.capable: \"true\"")
         .contains("{name: MPS_ROOT, value: \"/srv/mps\"}")
         .contains("{name: NVIDIA_DRIVER_CAPABILITIES, value: \"compute,utility\"}")
         .contains("hostPath: {path: \"/srv/mps/shm\"}")
