@@ -11,7 +11,6 @@ import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
-import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
@@ -22,8 +21,6 @@ import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
-import io.vertx.core.net.PemKeyCertOptions;
-import io.vertx.core.net.SelfSignedCertificate;
 import io.vertx.grpc.common.GrpcStatus;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -33,7 +30,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
@@ -61,7 +57,7 @@ final class ExtenderIT {
   @BeforeEach
   void start() throws Exception {
     acceptTokens();
-    secret();
+    cluster().certificate();
     node("node-a");
     node("node-b");
     extender = new Extender(config(false), client);
@@ -100,7 +96,7 @@ final class ExtenderIT {
       assertThat(bindings.getFirst().getMetadata().getUid()).isEqualTo(uid("trainer"));
       assertThat(b.directives).anyMatch(d -> d.getAssignCount() == 1);
 
-      carryOut(bindings.getFirst());
+      cluster().carryOut(bindings.getFirst());
       b.report(r -> r.addHoldings(FakeNode.holding("team-a", "trainer", "main", "GPU-b1", 3)));
       until(() -> ops("/inspect").contains("team-a/trainer=3(confirmed)"));
       assertThat(ops("/explain?pod=team-a/trainer")).contains("chosen:", "node-b", "node-a, score");
@@ -427,44 +423,8 @@ final class ExtenderIT {
         .always();
   }
 
-  /** The API server puts the node and the annotations onto the pod in one write. */
-  private void carryOut(Binding binding) {
-    client
-        .pods()
-        .inNamespace("team-a")
-        .withName(binding.getMetadata().getName())
-        .edit(
-            pod ->
-                new PodBuilder(pod)
-                    .editMetadata()
-                    .addToAnnotations(binding.getMetadata().getAnnotations())
-                    .endMetadata()
-                    .editSpec()
-                    .withNodeName(binding.getTarget().getName())
-                    .endSpec()
-                    .build());
-  }
-
-  private void secret() throws Exception {
-    PemKeyCertOptions pem = SelfSignedCertificate.create("localhost").keyCertOptions();
-    var encoder = Base64.getEncoder();
-    client
-        .secrets()
-        .inNamespace(NAMESPACE)
-        .resource(
-            new SecretBuilder()
-                .withNewMetadata()
-                .withName("tranche-extender-tls")
-                .withNamespace(NAMESPACE)
-                .endMetadata()
-                .addToData(
-                    "tls.crt",
-                    encoder.encodeToString(Files.readAllBytes(Path.of(pem.getCertPath()))))
-                .addToData(
-                    "tls.key",
-                    encoder.encodeToString(Files.readAllBytes(Path.of(pem.getKeyPath()))))
-                .build())
-        .create();
+  private MockCluster cluster() {
+    return new MockCluster(server, client);
   }
 
   private void node(String name) {

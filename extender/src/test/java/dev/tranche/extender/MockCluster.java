@@ -113,7 +113,8 @@ final class MockCluster {
         .once();
   }
 
-  private void carryOut(Binding binding) {
+  /** Node and annotations in one write. */
+  void carryOut(Binding binding) {
     client
         .pods()
         .inNamespace("team-a")

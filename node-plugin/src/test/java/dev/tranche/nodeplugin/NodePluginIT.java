@@ -6,41 +6,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.api.kubelet.Device;
-import dev.tranche.api.node.Assignment;
-import dev.tranche.api.node.ContainerAssignment;
-import dev.tranche.api.node.GpuShare;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeDirective;
-import dev.tranche.nodeplugin.config.ConfigSource;
-import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.Findings;
-import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.config.Settings;
-import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.GpuWatch;
-import dev.tranche.nodeplugin.gpu.Hardware;
-import dev.tranche.nodeplugin.gpu.NvmlThread;
-import dev.tranche.nodeplugin.health.HealthOptions;
-import dev.tranche.nodeplugin.health.XidPolicy;
-import dev.tranche.nodeplugin.nvml.JnaNvml;
-import dev.tranche.nodeplugin.nvml.NvmlException;
-import dev.tranche.nodeplugin.usage.OveruseOptions;
-import dev.tranche.nodeplugin.usage.UsageReader;
-import io.vertx.core.Context;
-import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -48,169 +23,31 @@ import org.junit.jupiter.api.io.TempDir;
 
 /** The whole plugin between a fake kubelet, the simulated NVML and two extender replicas. */
 class NodePluginIT {
-  private static final String SERVICE = "tranche-extender-stream.tranche.svc";
   private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES";
 
   @TempDir Path folder;
+  private PluginRig rig;
   private FakeNvml nvml;
   private FakeKubelet kubelet;
   private FakeExtender first;
-  private FakeExtender second;
-  private Vertx vertx;
-  private NodePlugin plugin;
-  private NvmlThread thread;
-  private Settings settings;
-  private Options options;
-  private Context loop;
-  private final List<String> labels = new CopyOnWriteArrayList<>();
 
   @BeforeEach
   void start() throws Exception {
-    nvml = FakeNvml.compiled();
-    nvml.state(gpu(0, "sm=10"), gpu(1, "sm=20"));
-    kubelet = new FakeKubelet(Files.createDirectory(folder.resolve("dp")));
-    kubelet.start();
-    TestCertificate certificate = TestCertificate.forName(SERVICE, folder);
-    first = new FakeExtender("127.0.0.1", certificate);
-    int port = first.start(0);
-    second = new FakeExtender("127.0.0.2", certificate);
-    second.start(port);
-    Files.writeString(folder.resolve("token"), "the-token\n");
-    Files.createDirectory(folder.resolve("config"));
-    config("ten", 10);
-    config("twenty", 20);
-    read(port, certificate.caFile());
-    startPlugin();
-  }
-
-  private void config(String name, int replicas) throws IOException {
-    Files.writeString(
-        folder.resolve("config").resolve(name),
-        """
-        version: v1
-        sharing:
-          timeSlicing:
-            resources:
-              - name: nvidia.com/gpu
-                replicas: %d
-        """
-            .formatted(replicas));
-  }
-
-  private void read(int port, Path caFile) {
-    Findings findings = new Findings();
-    settings =
-        Settings.read(
-            List.of(
-                "--kubelet-socket=" + kubelet.kubeletSocket(),
-                "--pod-resources-socket=" + kubelet.podResourcesSocket(),
-                "--state-dir=" + folder.resolve("state"),
-                "--config-dir=" + folder.resolve("config"),
-                "--default-config=ten",
-                "--sample-interval=100ms",
-                "--node-name=node-1",
-                "--extender-address=" + SERVICE + ":" + port,
-                "--extender-ca-file=" + caFile,
-                "--extender-token-file=" + folder.resolve("token")),
-            Map.of(),
-            findings);
-    options = Options.of(settings, findings);
-    assertThat(findings.errors()).isEmpty();
-  }
-
-  private void startPlugin() {
-    vertx = Vertx.vertx();
-    loop = vertx.getOrCreateContext();
-    plugin =
-        new NodePlugin(
-            vertx,
-            options,
-            new OveruseOptions(0.05, 2, true),
-            () -> Hardware.NONE,
-            host -> addresses());
-    plugin.load();
-    ConfigKeeper configs =
-        new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);
-    Outcome config = configs.load();
-    loop.runOnContext(
-        v -> {
-          plugin.onLabel(
-              name -> {
-                labels.add(name);
-                configs.label(name);
-              });
-          plugin.configured(config);
-          plugin.start();
-          configs.follow();
-        });
-    thread =
-        new NvmlThread(
-            () -> JnaNvml.open(nvml.root()),
-            new GpuWatch(
-                new HealthOptions(XidPolicy.parse("", ""), 300, 200),
-                new UsageReader(folder.resolve("proc"), folder.resolve("log"), clock()),
-                clock()),
-            options.sampleIntervalMs(),
-            new Samples());
-    thread.start();
-  }
-
-  private static LongSupplier clock() {
-    return System::currentTimeMillis;
-  }
-
-  private static List<InetAddress> addresses() {
-    return List.of(InetAddress.ofLiteral("127.0.0.1"), InetAddress.ofLiteral("127.0.0.2"));
-  }
-
-  private final class Samples implements NvmlThread.Listener {
-    @Override
-    public boolean unavailable(NvmlException reason) {
-      throw reason;
-    }
-
-    @Override
-    public void started(String driverVersion) {}
-
-    @Override
-    public void sampled(List<GpuStatus> gpus) {
-      loop.runOnContext(v -> plugin.sampled(gpus));
-    }
-  }
-
-  private void stopPlugin() throws Exception {
-    var left = new CompletableFuture<Void>();
-    loop.runOnContext(v -> plugin.stop().onComplete(done -> left.complete(null)));
-    left.get(10, TimeUnit.SECONDS);
-    thread.close();
-    FakeKubelet.await(vertx.close());
+    rig = new PluginRig(folder);
+    rig.start();
+    nvml = rig.nvml;
+    kubelet = rig.kubelet;
+    first = rig.first;
   }
 
   @AfterEach
   void stop() throws Exception {
-    stopPlugin();
-    kubelet.close();
-    first.close();
-    second.close();
-  }
-
-  private void advertised() {
-    eventually("20 replicas are advertised", () -> kubelet.healthy() == 20);
-  }
-
-  private void connected() {
-    eventually(
-        "both extenders have a report with GPUs of a registered node",
-        () -> ready(first) && ready(second));
-  }
-
-  private static boolean ready(FakeExtender extender) {
-    return extender.last().getGpusCount() == 2 && extender.last().getRegistered();
+    rig.stop();
   }
 
   @Test
   void plugin_registersAndAdvertisesEveryReplica() {
-    advertised();
+    rig.advertised();
     assertThat(kubelet.devices()).extracting(d -> d.getID()).contains("GPU-0::0", "GPU-1::9");
     assertThat(kubelet.devices()).noneMatch(d -> d.hasTopology());
     assertThat(kubelet.registrations()).isEqualTo(1);
@@ -218,7 +55,7 @@ class NodePluginIT {
 
   @Test
   void allocate_ofTwoReplicas_namesTheGpuOnce() throws Exception {
-    advertised();
+    rig.advertised();
     var answer = kubelet.allocate(List.of("GPU-1::3", "GPU-1::4"));
     assertThat(answer.getContainerResponses(0).getEnvsMap())
         .containsExactly(Map.entry(VISIBLE, "GPU-1"));
@@ -229,7 +66,7 @@ class NodePluginIT {
 
   @Test
   void plainPods_fillOneGpuBeforeTheNext() throws Exception {
-    advertised();
+    rig.advertised();
     for (int i = 0; i < 3; i++) {
       kubelet.admit("plain-" + i, Map.of("main", 3));
       assertThat(kubelet.held("plain-" + i, "main")).allMatch(id -> id.startsWith("GPU-0::"));
@@ -240,30 +77,30 @@ class NodePluginIT {
 
   @Test
   void kubeletRestart_isFollowed() throws Exception {
-    advertised();
+    rig.advertised();
     kubelet.stop();
     kubelet.start();
-    advertised();
+    rig.advertised();
     assertThat(kubelet.registrations()).isGreaterThan(1);
     assertThat(kubelet.admit("after", Map.of("main", 1))).hasSize(1);
   }
 
   @Test
   void droppedStream_bringsAnotherRegistration() {
-    advertised();
+    rig.advertised();
     kubelet.dropWatch();
-    advertised();
+    rig.advertised();
     assertThat(kubelet.registrations()).isEqualTo(2);
   }
 
   @Test
   void load_isReportedToBothReplicas() throws Exception {
-    connected();
+    rig.connected();
     assertThat(first.authorization()).isEqualTo("Bearer the-token");
     assertThat(first.last().getNode()).isEqualTo("node-1");
     assertThat(first.last().getGpus(0).getReplicas()).isEqualTo(10);
     nvml.state(gpu(0, "sm=90 used_mib=4096"), gpu(1, "sm=20"));
-    eventually("both hear of the load", () -> busy(first) && busy(second));
+    eventually("both hear of the load", () -> busy(first) && busy(rig.second));
     assertThat(first.last().getGpus(0).getMemoryReservedBytes()).isEqualTo(450L << 20);
   }
 
@@ -274,8 +111,8 @@ class NodePluginIT {
 
   @Test
   void xid_makesOneGpuUnhealthy() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     nvml.state(gpu(0, "sm=10"), gpu(1, "sm=20"), "xid gpu=1 code=79 seq=1");
     eventually("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
     eventually(
@@ -286,22 +123,23 @@ class NodePluginIT {
 
   @Test
   void lostGpu_isUnhealthyUntilItReturns() throws Exception {
-    advertised();
+    rig.advertised();
     nvml.state(gpu(0, "lost=1"), gpu(1, ""));
     eventually("half of the replicas are unhealthy", () -> kubelet.healthy() == 10);
     eventually("no load is told for it", () -> !first.last().getGpus(0).hasLoad());
     nvml.state(gpu(0, ""), gpu(1, ""));
-    advertised();
+    rig.advertised();
   }
 
   @Test
   void assignment_isAcknowledgedKeptAndConfirmed() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     int number =
-        first.direct(NodeDirective.newBuilder().addAssign(assign("train", "main", "GPU-1", 3)));
+        first.direct(
+            NodeDirective.newBuilder().addAssign(PluginRig.assign("train", "main", "GPU-1", 3)));
     eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
-    eventually("echoed to the other replica", () -> second.last().getAssignmentsCount() == 1);
+    eventually("echoed to the other replica", () -> rig.second.last().getAssignmentsCount() == 1);
     kubelet.admit("train", Map.of("main", 3));
     assertThat(kubelet.held("train", "main")).allMatch(id -> id.startsWith("GPU-1::"));
     eventually(
@@ -312,11 +150,11 @@ class NodePluginIT {
 
   @Test
   void burst_ofEqualSizes_allGetTheirOwnGpu() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     var directive = NodeDirective.newBuilder();
     for (int i = 0; i < 6; i++) {
-      directive.addAssign(assign("burst-" + i, "main", "GPU-" + i % 2, 3));
+      directive.addAssign(PluginRig.assign("burst-" + i, "main", "GPU-" + i % 2, 3));
     }
     int number = first.direct(directive);
     eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
@@ -329,10 +167,11 @@ class NodePluginIT {
 
   @Test
   void splitShare_isRefusedNamingBothGpus() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     int number =
-        first.direct(NodeDirective.newBuilder().addAssign(assign("split", "main", "GPU-1", 2)));
+        first.direct(
+            NodeDirective.newBuilder().addAssign(PluginRig.assign("split", "main", "GPU-1", 2)));
     eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
     kubelet.breakPodResources(true);
     kubelet.prefer(kubelet.free(), 2);
@@ -343,27 +182,28 @@ class NodePluginIT {
 
   @Test
   void pluginRestart_keepsAssignments() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     int number =
-        first.direct(NodeDirective.newBuilder().addAssign(assign("late", "main", "GPU-1", 4)));
+        first.direct(
+            NodeDirective.newBuilder().addAssign(PluginRig.assign("late", "main", "GPU-1", 4)));
     eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
     eventually("written", () -> Files.exists(folder.resolve("state/assignments.binpb")));
-    stopPlugin();
+    rig.stopPlugin();
     assertThat(first.last().getDraining()).isTrue();
-    assertThat(second.last().getDraining()).isTrue();
+    assertThat(rig.second.last().getDraining()).isTrue();
     assertThat(folder.resolve("dp/nvidia-gpu.sock")).doesNotExist();
-    startPlugin();
+    rig.startPlugin();
     eventually("it has registered again", () -> kubelet.registrations() == 2);
-    advertised();
+    rig.advertised();
     kubelet.admit("late", Map.of("main", 4));
     assertThat(kubelet.held("late", "main")).allMatch(id -> id.startsWith("GPU-1::"));
   }
 
   @Test
   void label_selectsTheConfig_andAWrongOneChangesNothing() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
     eventually("replicas of the other config", () -> kubelet.healthy() == 40);
     eventually("reported", () -> first.last().getConfig().getName().equals("twenty"));
@@ -374,22 +214,22 @@ class NodePluginIT {
     assertThat(kubelet.healthy()).isEqualTo(40);
     first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
     eventually("cured", () -> first.last().getConfig().getError().isEmpty());
-    stopPlugin();
-    startPlugin();
+    rig.stopPlugin();
+    rig.startPlugin();
     eventually("its name was kept over the restart", () -> kubelet.healthy() == 40);
   }
 
   @Test
   void label_changesNothingWhileItIsUnknown_andIsGoneWhenItIsEmpty() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
     eventually("replicas of the other config", () -> kubelet.healthy() == 40);
     Path kept = folder.resolve("state/config-name");
     eventually("its name is kept", () -> holds(kept, "twenty"));
-    int unknown = second.direct(NodeDirective.newBuilder());
-    eventually("acknowledged", () -> second.last().getAppliedDirective() == unknown);
-    assertThat(labels).containsOnly("twenty");
+    int unknown = rig.second.direct(NodeDirective.newBuilder());
+    eventually("acknowledged", () -> rig.second.last().getAppliedDirective() == unknown);
+    assertThat(rig.labels).containsOnly("twenty");
     first.direct(NodeDirective.newBuilder().setConfigName(""));
     eventually("replicas of the default config", () -> kubelet.healthy() == 20);
     eventually("no name is kept", () -> holds(kept, ""));
@@ -418,20 +258,20 @@ class NodePluginIT {
 
   @Test
   void editedConfig_keepsWhatIsInUse_andRetiresItWhenItIsFree() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     kubelet.admit("old", Map.of("main", 9));
     assertThat(kubelet.held("old", "main")).allMatch(id -> id.startsWith("GPU-0::"));
     eventually("read back", () -> first.last().getHoldingsCount() == 1);
-    config("ten", 4);
+    rig.config("ten", 4);
     // Of GPU 0 a tenth is left, which is less than a quarter.
     eventually("five are kept for their pod", () -> kubelet.devices().size() == 4 + 5 + 4);
     assertThat(unhealthy())
         .containsExactly("GPU-0::4", "GPU-0::5", "GPU-0::6", "GPU-0::7", "GPU-0::8");
     assertThat(first.last().getHoldings(0).getDeviceIdsCount()).isEqualTo(9);
     assertThat(kubelet.registrations()).isEqualTo(1);
-    stopPlugin();
-    startPlugin();
+    rig.stopPlugin();
+    rig.startPlugin();
     eventually("the restart has forgotten nothing", () -> kubelet.devices().size() == 13);
     kubelet.delete("old");
     eventually("they are retired", () -> kubelet.devices().size() == 8 && kubelet.healthy() == 8);
@@ -439,8 +279,8 @@ class NodePluginIT {
 
   @Test
   void sharedAndWholeGpus_areTwoResources_andOnlyTheNewOneIsRegistered() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     kubelet.admit("old", Map.of("main", 1));
     eventually("read back", () -> first.last().getHoldingsCount() == 1);
     write(
@@ -468,7 +308,7 @@ class NodePluginIT {
     eventually("GPU 1 waits for its pod", () -> kubelet.healthy() == 18);
     kubelet.delete("new");
     eventually("its resource has gone", () -> kubelet.devices("nvidia.com/gpu.shared").isEmpty());
-    advertised();
+    rig.advertised();
     eventually(
         "so has its socket", () -> !Files.exists(folder.resolve("dp/nvidia-gpu.shared.sock")));
   }
@@ -483,21 +323,21 @@ class NodePluginIT {
 
   @Test
   void brokenConfig_leavesTheOldOne_andIsAnEventAndAMetric() throws Exception {
-    advertised();
-    connected();
+    rig.advertised();
+    rig.connected();
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 6000}]}}");
     eventually("told", () -> first.last().getConfig().getError().contains("12000 replicas"));
     assertThat(kubelet.healthy()).isEqualTo(20);
     assertThat(first.last().getGpus(0).getReplicas()).isEqualTo(10);
     assertThat(first.last().getEvents(0).getReason()).isEqualTo("ConfigRefused");
     assertThat(first.last().getEvents(0).getMessage()).contains("config ten is refused");
-    assertThat(plugin.metrics().scrape()).contains("tranche_node_config_errors 1.0");
+    assertThat(rig.plugin.metrics().scrape()).contains("tranche_node_config_errors 1.0");
     write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 5}]}}");
     eventually("the mended one is used", () -> kubelet.healthy() == 10);
     eventually("cured", () -> first.last().getConfig().getError().isEmpty());
     assertThat(first.last().getEvents(1).getMessage())
         .isEqualTo("config ten is in use: nvidia.com/gpu: 2 GPUs, 10 replicas");
-    assertThat(plugin.metrics().scrape()).contains("tranche_node_config_errors 0.0");
+    assertThat(rig.plugin.metrics().scrape()).contains("tranche_node_config_errors 0.0");
   }
 
   @Test
@@ -506,14 +346,15 @@ class NodePluginIT {
         "ten",
         "sharing: {timeSlicing: {failRequestsGreaterThanOne: true, resources: [{name: gpu, replicas: 5}]}}");
     eventually("it is in use", () -> kubelet.healthy() == 10);
-    connected();
+    rig.connected();
     assertThatThrownBy(() -> kubelet.admit("plain", Map.of("main", 2)))
         .hasMessage(
             "invalid allocation request for \"nvidia.com/gpu\": invalid request: maximum request size for"
                 + " shared resources is 1; found 2");
     kubelet.delete("plain");
     int number =
-        first.direct(NodeDirective.newBuilder().addAssign(assign("cut", "main", "GPU-1", 2)));
+        first.direct(
+            NodeDirective.newBuilder().addAssign(PluginRig.assign("cut", "main", "GPU-1", 2)));
     eventually("acknowledged", () -> first.last().getAppliedDirective() == number);
     kubelet.admit("cut", Map.of("main", 2));
     assertThat(kubelet.held("cut", "main")).allMatch(id -> id.startsWith("GPU-1::"));
@@ -521,25 +362,25 @@ class NodePluginIT {
 
   @Test
   void extenderWithAnotherName_getsNothing() throws Exception {
-    connected();
+    rig.connected();
     TestCertificate other = TestCertificate.forName("somebody-else", folder);
-    int port = options.extender().orElseThrow().port();
-    second.close();
+    int port = rig.extenderPort();
+    rig.second.close();
     // Trusted, and still not who it ought to be.
     Files.write(
-        folder.resolve(SERVICE + ".crt"),
+        folder.resolve(PluginRig.SERVICE + ".crt"),
         Files.readAllBytes(other.caFile()),
         StandardOpenOption.APPEND);
-    second = new FakeExtender("127.0.0.2", other);
-    second.start(port);
+    rig.second = new FakeExtender("127.0.0.2", other);
+    rig.second.start(port);
     double before = ends();
     eventually("it was tried", () -> ends() > before);
-    assertThat(second.reports()).isEmpty();
-    assertThat(second.authorization()).isEmpty();
+    assertThat(rig.second.reports()).isEmpty();
+    assertThat(rig.second.authorization()).isEmpty();
   }
 
   private double ends() {
-    return plugin
+    return rig.plugin
         .metrics()
         .scrape()
         .lines()
@@ -550,25 +391,11 @@ class NodePluginIT {
 
   @Test
   void extenderRestart_isFollowed() throws Exception {
-    connected();
-    int port = options.extender().orElseThrow().port();
-    second.stop();
-    second.reports().clear();
-    second.start(port);
-    eventually("it has reports again", () -> ready(second));
-  }
-
-  private static Assignment assign(String pod, String container, String uuid, int replicas) {
-    return Assignment.newBuilder()
-        .setPodUid("uid-" + pod)
-        .setNamespace("default")
-        .setPod(pod)
-        .setResource("nvidia.com/gpu")
-        .setExpiresInMs(60_000)
-        .addContainers(
-            ContainerAssignment.newBuilder()
-                .setContainer(container)
-                .addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas)))
-        .build();
+    rig.connected();
+    int port = rig.extenderPort();
+    rig.second.stop();
+    rig.second.reports().clear();
+    rig.second.start(port);
+    eventually("it has reports again", () -> PluginRig.ready(rig.second));
   }
 }

@@ -31,6 +31,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
@@ -40,9 +41,13 @@ import java.util.function.LongSupplier;
  */
 @SuppressWarnings("NullAway.Init")
 final class PluginRig {
-  private static final String SERVICE = "tranche-extender-stream.tranche.svc";
+  static final String SERVICE = "tranche-extender-stream.tranche.svc";
 
   final Path folder;
+
+  /** Of the node's config, as extenders have told it. */
+  final List<String> labels = new CopyOnWriteArrayList<>();
+
   FakeNvml nvml;
   FakeKubelet kubelet;
   FakeExtender first;
@@ -76,7 +81,7 @@ final class PluginRig {
     startPlugin();
   }
 
-  private void config(String name, int replicas) throws IOException {
+  void config(String name, int replicas) throws IOException {
     Files.writeString(
         folder.resolve("config").resolve(name),
         """
@@ -127,7 +132,11 @@ final class PluginRig {
     Outcome config = configs.load();
     loop.runOnContext(
         v -> {
-          plugin.onLabel(configs::label);
+          plugin.onLabel(
+              name -> {
+                labels.add(name);
+                configs.label(name);
+              });
           plugin.configured(config);
           plugin.start();
           configs.follow();
@@ -182,6 +191,10 @@ final class PluginRig {
     second.close();
   }
 
+  int extenderPort() {
+    return options.extender().orElseThrow().port();
+  }
+
   void advertised() {
     eventually("20 replicas are advertised", () -> kubelet.healthy() == 20);
   }
@@ -192,7 +205,7 @@ final class PluginRig {
         () -> ready(first) && ready(second));
   }
 
-  private static boolean ready(FakeExtender extender) {
+  static boolean ready(FakeExtender extender) {
     return extender.last().getGpusCount() == 2 && extender.last().getRegistered();
   }
 
