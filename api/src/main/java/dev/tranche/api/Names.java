@@ -73,6 +73,19 @@ public final class Names {
   /** Node label that selects the config of the node plugin; NVIDIA's name. */
   public static final String LABEL_CONFIG = "nvidia.com/device-plugin.config";
 
+  /**
+   * Key of the taint that an autoscaler's nodes start with; the extender lifts it when the node's
+   * plugin serves.
+   */
+  public static final String STARTUP_TAINT = "tranche.dev/plugin-not-ready";
+
+  /**
+   * The same, by the prefix that Cluster Autoscaler knows startup taints by where nobody can give
+   * it flags.
+   */
+  public static final String STARTUP_TAINT_CLUSTER_AUTOSCALER =
+      "startup-taint.cluster-autoscaler.kubernetes.io/tranche-plugin-not-ready";
+
   public static final String RESOURCE = "nvidia.com/gpu";
   public static final String SCHEDULER = "tranche-scheduler";
   public static final String RUNTIME_CLASS = "nvidia";

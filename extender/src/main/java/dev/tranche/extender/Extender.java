@@ -6,6 +6,7 @@ import dev.tranche.extender.cluster.Informers;
 import dev.tranche.extender.cluster.Leadership;
 import dev.tranche.extender.cluster.NodeEvents;
 import dev.tranche.extender.cluster.NodeLabels;
+import dev.tranche.extender.cluster.StartupTaints;
 import dev.tranche.extender.cluster.TlsSecret;
 import dev.tranche.extender.cluster.TokenReviewer;
 import dev.tranche.extender.http.ExtenderReader;
@@ -27,6 +28,7 @@ import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.config.MeterFilter;
@@ -65,6 +67,7 @@ public final class Extender implements AutoCloseable {
   private final VerbServer verbs;
   private final NodeEvents nodeEvents;
   private final NodeLabels nodeLabels;
+  private final StartupTaints startupTaints;
   private final TokenReviewer tokens;
   private final TlsSecret certificate;
   private final Leadership leadership;
@@ -97,10 +100,16 @@ public final class Extender implements AutoCloseable {
         new NodeEvents(e -> verbs.loop().here(api.event(e)), this::deciding, this::uidOfPod);
     this.nodeLabels =
         new NodeLabels(
-            (node, patch) -> verbs.loop().here(api.patchNode(node, patch)),
+            (node, patch) -> patched(node, PatchType.JSON_MERGE, patch),
             this::deciding,
             this::advertises,
             core::nowMs);
+    this.startupTaints =
+        new StartupTaints(
+            (node, patch) -> patched(node, PatchType.JSON, patch),
+            this::deciding,
+            core::nowMs,
+            metrics);
     var account = config.serviceAccount();
     this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
     this.certificate = new TlsSecret(client, config.namespace(), tlsSecret(), this::certified);
@@ -111,6 +120,10 @@ public final class Extender implements AutoCloseable {
   /** Without an open port no node can tell us anything, and what we know of them is no ground. */
   private boolean deciding() {
     return missing().isEmpty() && core.notReady().isEmpty();
+  }
+
+  private Future<?> patched(String node, PatchType type, String patch) {
+    return verbs.loop().here(api.patchNode(node, type, patch));
   }
 
   /** Also of a node that we do not know: unknown is no reason to take anything away. */
@@ -131,6 +144,7 @@ public final class Extender implements AutoCloseable {
   private void reported(String node, NodeReport report) {
     nodeEvents.reported(node, report);
     nodeLabels.reported(node, report);
+    startupTaints.reported(node, report);
   }
 
   private static PrometheusMeterRegistry registry() {
@@ -195,7 +209,8 @@ public final class Extender implements AutoCloseable {
   }
 
   private void hearAndSee() {
-    var watched = new Informers(client, config.resources(), core, verbs.loop(), nodeLabels);
+    var watched =
+        new Informers(client, config.resources(), core, verbs.loop(), nodeLabels, startupTaints);
     informers = watched;
     watched.start();
     certificate.start();

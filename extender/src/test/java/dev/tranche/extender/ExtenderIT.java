@@ -207,6 +207,36 @@ final class ExtenderIT {
   }
 
   @Test
+  void startupTaint_staysUntilThePluginIsRegistered_andGoesAlone() throws Exception {
+    client
+        .nodes()
+        .withName("node-a")
+        .edit(
+            n ->
+                new NodeBuilder(n)
+                    .editOrNewSpec()
+                    .addNewTaint("NoSchedule", "example.com/mine", null, "1")
+                    .addNewTaint("NoSchedule", Names.STARTUP_TAINT, null, "true")
+                    .addNewTaint("NoExecute", Names.STARTUP_TAINT, null, null)
+                    .endSpec()
+                    .build());
+    until(() -> ops("/metrics").contains("tranche_extender_startup_tainted_nodes 1"));
+    try (var a =
+        connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).setRegistered(false))) {
+      ready();
+      until(() -> ops("/metrics").contains("uuid=\"GPU-a0\""));
+      assertThat(client.nodes().withName("node-a").get().getSpec().getTaints()).hasSize(3);
+      a.report(r -> r.setRegistered(true));
+      until(() -> client.nodes().withName("node-a").get().getSpec().getTaints().size() == 1);
+      assertThat(client.nodes().withName("node-a").get().getSpec().getTaints().getFirst().getKey())
+          .isEqualTo("example.com/mine");
+      assertThat(ops("/metrics"))
+          .contains("tranche_extender_startup_taint_lifts_total{outcome=\"lifted\"} 1")
+          .contains("tranche_extender_startup_tainted_nodes 0");
+    }
+  }
+
+  @Test
   void strangersToken_isRefused() throws Exception {
     refuseAStranger();
   }

@@ -1,9 +1,7 @@
 package dev.tranche.e2e.chart;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -42,17 +40,6 @@ class HooksIT {
   }
 
   private static String template(String name, String values) throws Exception {
-    String helm = "\"$(" + Path.of("../.build/helm.sh").toAbsolutePath() + ")\"";
-    String command =
-        helm
-            + " template tranche ../charts/tranche -n tranche --kube-version v1.34.4 "
-            + values
-            + " -s templates/"
-            + name
-            + ".yaml";
-    Process process = new ProcessBuilder("bash", "-c", command).redirectErrorStream(true).start();
-    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor()).as(said).isZero();
-    return said;
+    return Shell.helmTemplate(values + " -s templates/" + name + ".yaml");
   }
 }

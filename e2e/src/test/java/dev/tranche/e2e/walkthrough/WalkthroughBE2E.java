@@ -37,6 +37,34 @@ class WalkthroughBE2E {
                 assertThat(pod.getSpec().getNodeName()).isEqualTo(LABELLED);
                 assertThat(reader.injected(pod)).containsExactly(reader.gpus(LABELLED).uuid(0));
               });
+
+      karpenterIsThere(reader);
+      assertThat(reader.type("Karpenter"))
+          .contains("ec2nodeclass.karpenter.k8s.aws/gpu", "nodepool.karpenter.sh/gpu")
+          .contains("nodeoverlay.karpenter.sh/gpu-g5-2xlarge");
+      assertThat(spec(reader, "nodepool", "{.template.metadata.labels}"))
+          .contains("\"nvidia.com/gpu.present\":\"true\"", "\"nvidia.com/gpu.replicas\":\"10\"");
+      assertThat(spec(reader, "nodeoverlay", "{.capacity}"))
+          .isEqualTo("{\"nvidia.com/gpu\":\"10\"}");
     }
+  }
+
+  /** Its resources only; the API server's own validation is what is wanted, CEL rules included. */
+  private static void karpenterIsThere(Walkthrough reader) {
+    String script = Walkthrough.ROOT.resolve(".build/kubeconform.sh").toString();
+    reader
+        .terminal()
+        .type(
+            "for file in $(%s)/crds/karpenter*; do kubectl apply --server-side -f $file; done; kubectl wait --for=condition=Established crd --all --timeout=60s"
+                .formatted(script))
+        .orFail("installing Karpenter's resources");
+  }
+
+  private static String spec(Walkthrough reader, String kind, String path) {
+    String jsonPath = path.replace("{.", "{.items[0].spec.");
+    return reader
+        .terminal()
+        .type("kubectl get %s -o jsonpath='%s'".formatted(kind, jsonPath))
+        .orFail("asking for the " + kind);
   }
 }

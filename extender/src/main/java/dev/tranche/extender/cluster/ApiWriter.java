@@ -139,15 +139,13 @@ public final class ApiWriter implements Api {
     return writes.submit(() -> client.v1().events().resource(event).create());
   }
 
-  /** Fails with the API server's refusal, as when the patch's resource version is an old one. */
-  public Future<?> patchNode(String node, String mergePatch) {
-    var how = new PatchContext.Builder().withPatchType(PatchType.JSON_MERGE);
-    return writes.submit(
-        () ->
-            client
-                .nodes()
-                .withName(node)
-                .patch(how.withFieldManager(COMPONENT).build(), mergePatch));
+  /**
+   * Fails with the API server's refusal, as when a merge patch's resource version is an old one or
+   * a JSON patch's test does not hold.
+   */
+  public Future<?> patchNode(String node, PatchType type, String patch) {
+    var how = new PatchContext.Builder().withPatchType(type).withFieldManager(COMPONENT).build();
+    return writes.submit(() -> client.nodes().withName(node).patch(how, patch));
   }
 
   @Override

@@ -33,18 +33,25 @@ public final class Informers implements AutoCloseable {
   private final Core core;
   private final Loop loop;
   private final NodeLabels labels;
+  private final StartupTaints taints;
   private final Set<String> listed = ConcurrentHashMap.newKeySet();
   private @Nullable SharedIndexInformer<Pod> pods;
   private @Nullable SharedIndexInformer<Node> nodes;
   private @Nullable SharedIndexInformer<PodDisruptionBudget> budgets;
 
   public Informers(
-      KubernetesClient client, List<String> resources, Core core, Loop loop, NodeLabels labels) {
+      KubernetesClient client,
+      List<String> resources,
+      Core core,
+      Loop loop,
+      NodeLabels labels,
+      StartupTaints taints) {
     this.client = client;
     this.resources = List.copyOf(resources);
     this.core = core;
     this.loop = loop;
     this.labels = labels;
+    this.taints = taints;
   }
 
   /** Returns at once; the core is told when both have shown everything. */
@@ -153,10 +160,12 @@ public final class Informers implements AutoCloseable {
       core.packing.hosts.node(facts.name(), HostRequest.of(allocatable));
     }
     var labelled = NodeLabels.reading(labels, node);
+    var tainted = StartupTaints.reading(taints, node);
     loop.run(
         () -> {
           core.told(new Event.NodeSeen(facts));
           labelled.run();
+          tainted.run();
         });
   }
 
@@ -167,6 +176,7 @@ public final class Informers implements AutoCloseable {
         () -> {
           core.told(new Event.NodeGone(name));
           labels.gone(name);
+          taints.gone(name);
         });
   }
 

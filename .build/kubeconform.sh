@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Prints a folder with the program `kubeconform` and what it is to know, all from the Go module proxy, once:
+# kubernetes.json (the API's own OpenAPI) and crds/ (of Karpenter, cert-manager and the Prometheus Operator).
+set -euo pipefail
+shopt -s inherit_errexit
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=SCRIPTDIR/cache.sh
+. "$here/cache.sh"
+kubeconform=github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0
+kubernetes=k8s.io/kubernetes@${KUBERNETES_VERSION:-v1.34.4}
+karpenter=sigs.k8s.io/karpenter@v1.8.0
+# The AWS provider's newest releases are in no proxy; its class is the same v1.
+karpenter_aws=github.com/aws/karpenter-provider-aws@v1.6.3
+cert_manager=github.com/cert-manager/cert-manager@v1.19.1
+prometheus_operator=github.com/prometheus-operator/prometheus-operator@v0.85.0
+
+# take MODULE FILE...: copies files of a module, whose checksum Go verifies.
+take() {
+  local module
+  module=$("$go" mod download -json "$1" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  shift
+  local file
+  for file in "$@"; do
+    install -m 644 "$module/$file" "$into/"
+  done
+}
+
+# build FOLDER: shellcheck cannot see that cached() calls it.
+# shellcheck disable=SC2317,SC2329
+build() {
+  local into=$1 go
+  go=$("$here/go.sh")
+  CGO_ENABLED=0 GOBIN=$1 "$go" install -trimpath -ldflags '-s -w' "$kubeconform"
+  take "$kubernetes" api/openapi-spec/swagger.json
+  mv "$1/swagger.json" "$1/kubernetes.json"
+  into=$1/crds
+  mkdir "$into"
+  take "$karpenter" pkg/apis/crds/karpenter.sh_{nodepools,nodeoverlays}.yaml
+  take "$karpenter_aws" pkg/apis/crds/karpenter.k8s.aws_ec2nodeclasses.yaml
+  take "$cert_manager" deploy/crds/cert-manager.io_{certificates,issuers}.yaml
+  take "$prometheus_operator" example/prometheus-operator-crd/monitoring.coreos.com_{servicemonitors,podmonitors,prometheusrules}.yaml
+}
+
+cached kubeconform build "$kubeconform" "$kubernetes" "$karpenter" "$karpenter_aws" "$cert_manager" "$prometheus_operator"

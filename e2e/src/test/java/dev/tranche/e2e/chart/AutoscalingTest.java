@@ -1,0 +1,237 @@
+package dev.tranche.e2e.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.api.Names;
+import io.fabric8.kubernetes.api.model.ConfigMap;
+import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What the chart tells autoscalers follows from the config that their nodes will have. */
+class AutoscalingTest {
+  private static final Path CHART = Path.of("../charts/tranche");
+  private static final String ONE = "g5.xlarge";
+  private static final String FOUR = "g5.12xlarge";
+
+  @Test
+  void nothingIsTold_unlessAsked() {
+    assertThat(render(Map.of())).doesNotContain("karpenter", "node-templates");
+  }
+
+  @Test
+  void nodeOverlay_offersGpusTimesReplicas_ofThisPoolOnly() {
+    String rendered = render(karpenter(Map.of("replicas", 4)));
+    assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "16"));
+    assertThat(capacity(rendered, ONE)).isEqualTo(Map.of("nvidia.com/gpu", "4"));
+    assertThat(rendered)
+        .contains("{key: karpenter.sh/nodepool, operator: In, values: [gpu]}")
+        .contains("nvidia.com/gpu.replicas: \"4\"", "nvidia.com/gpu.sharing-strategy: time-slicing")
+        .contains("{key: " + Names.STARTUP_TAINT + ", effect: NoSchedule}");
+  }
+
+  /** An autoscaler knows the instance type's own number of nvidia.com/gpu. */
+  @Test
+  void renamedReplicas_leaveNothingUnderTheOldName_butWholeGpus() {
+    String config =
+        """
+        version: v1
+        sharing:
+          timeSlicing:
+            resources:
+              - name: nvidia.com/gpu
+                rename: nvidia.com/gpu.tenth
+                devices:
+                  - 0
+                  - 1
+                replicas: 10
+              - name: nvidia.com/gpu
+                rename: nvidia.com/gpu.tenth
+                devices:
+                  - 2
+                replicas: 4
+        """;
+    String rendered = render(karpenter(Map.of("config.map.any", config)));
+    assertThat(capacity(rendered, FOUR))
+        .isEqualTo(Map.of("nvidia.com/gpu", "1", "nvidia.com/gpu.tenth", "24"));
+    assertThat(capacity(rendered, ONE))
+        .isEqualTo(Map.of("nvidia.com/gpu", "0", "nvidia.com/gpu.tenth", "10"));
+  }
+
+  @Test
+  void sharedSuffix_isPartOfTheName_andGpusThatTheEntryLeavesOutAreWhole() {
+    String config =
+        """
+        version: v1
+        sharing:
+          timeSlicing:
+            renameByDefault: true
+            resources:
+              - name: gpu
+                devices: 3
+                replicas: 10
+        """;
+    String rendered = render(karpenter(Map.of("config.map.any", config)));
+    assertThat(capacity(rendered, FOUR))
+        .isEqualTo(Map.of("nvidia.com/gpu", "1", "nvidia.com/gpu.shared", "30"));
+  }
+
+  @Test
+  void mps_isALabelOfTheNodes() {
+    String mps = "sharing:\n  mps:\n    resources:\n      - name: gpu\n        replicas: 8\n";
+    String rendered = render(karpenter(Map.of("config.map.any", mps)));
+    assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "32"));
+    assertThat(rendered)
+        .contains("nvidia.com/mps.capable: \"true\"", "nvidia.com/gpu.sharing-strategy: mps");
+  }
+
+  @Test
+  void configKey_choosesAndIsTheNodesLabel() {
+    String fine =
+        "sharing:\n  timeSlicing:\n    resources:\n      - name: gpu\n        replicas: 20\n";
+    var values = new HashMap<String, Object>();
+    values.put("config.map.coarse", "version: v1");
+    values.put("config.map.fine", fine);
+    assertThat(capacity(render(karpenter(values)), ONE)).isEqualTo(Map.of("nvidia.com/gpu", "1"));
+    values.put("autoscaling.configKey", "fine");
+    String rendered = render(karpenter(values));
+    assertThat(capacity(rendered, ONE)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
+    assertThat(rendered).contains("nvidia.com/device-plugin.config: fine");
+    values.put("autoscaling.configKey", "finer");
+    assertThatThrownBy(() -> render(karpenter(values)))
+        .hasMessageContaining("autoscaling.configKey is \"finer\", which is no key of config.map");
+  }
+
+  @Test
+  void configOfSomebodyElse_isTakenAtTheValuesWord() {
+    var values = new HashMap<String, Object>();
+    values.put("config.name", "theirs");
+    values.put("defaultReplicasPerGpu", 5);
+    assertThat(capacity(render(karpenter(values)), FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
+    values.put("resources[0]", "nvidia.com/gpu.shared");
+    assertThat(capacity(render(karpenter(values)), FOUR))
+        .isEqualTo(Map.of("nvidia.com/gpu", "0", "nvidia.com/gpu.shared", "20"));
+  }
+
+  @Test
+  void clusterAutoscaler_getsTagsPerInstanceType_andTheKubeletsArguments() {
+    var values = new HashMap<String, Object>();
+    values.put("autoscaling.clusterAutoscaler.enabled", true);
+    values.put("autoscaling.instanceTypes.g5\\.12xlarge", 4);
+    values.put("autoscaling.taints[0].key", "nvidia.com/gpu");
+    values.put("autoscaling.taints[0].value", "present");
+    values.put("autoscaling.taints[0].effect", "NoSchedule");
+    Map<String, String> data =
+        Stream.of(render(values).split("\n---\n"))
+            .filter(text -> text.contains("name: tranche-node-templates\n"))
+            .map(text -> Serialization.unmarshal(text, ConfigMap.class).getData())
+            .findFirst()
+            .orElseThrow();
+    String prefix = "k8s.io/cluster-autoscaler/node-template/";
+    assertThat(Serialization.unmarshal(data.get(FOUR), Map.class))
+        .isEqualTo(
+            Map.of(
+                prefix + "resources/nvidia.com/gpu",
+                "40",
+                prefix + "label/nvidia.com/gpu.replicas",
+                "10",
+                prefix + "label/nvidia.com/gpu.sharing-strategy",
+                "time-slicing",
+                prefix + "taint/nvidia.com/gpu",
+                "present:NoSchedule",
+                prefix + "taint/" + Names.STARTUP_TAINT_CLUSTER_AUTOSCALER,
+                "true:NoSchedule"));
+    assertThat(data.get("kubelet-arguments"))
+        .contains("--node-labels=nvidia.com/gpu.replicas=10,nvidia.com/gpu.sharing-strategy")
+        .contains("--register-with-taints=nvidia.com/gpu=present:NoSchedule,")
+        .contains("," + Names.STARTUP_TAINT_CLUSTER_AUTOSCALER + "=true:NoSchedule");
+  }
+
+  @Test
+  void nodesStartWithoutTheTaint_whereNobodyWouldLiftIt() {
+    var values = new HashMap<String, Object>();
+    values.put("extender.enabled", false);
+    values.put("autoscaling.clusterAutoscaler.enabled", true);
+    assertThat(render(karpenter(values))).doesNotContain("startupTaints", "plugin-not-ready=true");
+  }
+
+  @Test
+  void ownNodePool_andOwnNodeClass_areLeftAlone() {
+    var values = new HashMap<String, Object>();
+    values.put("autoscaling.karpenter.nodePool.nodeClassName", "theirs");
+    assertThat(render(karpenter(values)))
+        .contains("kind: NodePool\n", "kind: EC2NodeClass, name: theirs")
+        .doesNotContain("kind: EC2NodeClass\n");
+    values.put("autoscaling.karpenter.nodePool.create", false);
+    assertThat(render(karpenter(values)))
+        .contains("kind: NodeOverlay\n")
+        .doesNotContain("kind: NodePool\n");
+  }
+
+  @Test
+  void nodeClassSpec_liesOverWhatTheClustersNameFinds() {
+    String rendered =
+        render(
+            karpenter(Map.of("autoscaling.karpenter.nodeClass.spec.instanceProfile", "gpu-nodes")));
+    assertThat(rendered)
+        .contains("instanceProfile: gpu-nodes", "karpenter.sh/discovery: mine")
+        .doesNotContain("role: Karpenter");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "migStrategy, mixed, 'autoscaling.instanceTypes says that g5.12xlarge has 4 GPUs'",
+    "config.map.any, 'resources:\n  gpus:\n  - pattern: A100\n    name: a100', with resources by model in the config",
+    "autoscaling.karpenter.nodeClass.clusterName, '', nodeClass.clusterName",
+  })
+  void whatCannotBeKnown_isAskedForInASentence(String key, String value, String sentence) {
+    assertThatThrownBy(() -> render(karpenter(Map.of(key, value)))).hasMessageContaining(sentence);
+  }
+
+  @Test
+  void nodesWithoutInstanceTypes_areAskedFor() {
+    assertThatThrownBy(() -> render(Map.of("autoscaling.clusterAutoscaler.enabled", true)))
+        .hasMessageContaining("autoscaling.instanceTypes is empty");
+  }
+
+  @Test
+  void offerThatIsSpeltOut_isTold_alsoWithMig() {
+    var values = karpenter(Map.of("migStrategy", "mixed"));
+    values.keySet().removeIf(name -> name.startsWith("autoscaling.instanceTypes"));
+    values.put("autoscaling.instanceTypes.p4d\\.24xlarge.nvidia\\.com/mig-1g\\.5gb", 56);
+    assertThat(capacity(render(values), "p4d.24xlarge"))
+        .isEqualTo(Map.of("nvidia.com/mig-1g.5gb", "56"));
+  }
+
+  private static Map<String, Object> karpenter(Map<String, Object> more) {
+    var values = new HashMap<String, Object>();
+    values.put("autoscaling.karpenter.enabled", true);
+    values.put("autoscaling.karpenter.nodeClass.clusterName", "mine");
+    values.put("autoscaling.instanceTypes.g5\\.xlarge", 1);
+    values.put("autoscaling.instanceTypes.g5\\.12xlarge", 4);
+    values.putAll(more);
+    return values;
+  }
+
+  /** Of the NodeOverlay that names the instance type. */
+  private static Map<String, Object> capacity(String rendered, String instanceType) {
+    return Stream.of(rendered.split("\n---\n"))
+        .filter(text -> text.contains("\nkind: NodeOverlay\n"))
+        .filter(text -> text.contains('"' + instanceType + '"'))
+        .map(text -> Serialization.unmarshal(text, GenericKubernetesResource.class))
+        .map(overlay -> overlay.<Map<String, Object>>get("spec", "capacity"))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static String render(Map<String, Object> values) {
+    return new Rendering("none", "none", "tranche", values).render(CHART);
+  }
+}
