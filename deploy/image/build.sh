@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # build.sh TAG: makes the one image of all parts from the jars that `./mvnw package` left, and names it TAG.
-# Needs JAVA_HOME (a JDK 25 or newer) and a Docker engine. BASE chooses another base image with a C library.
+# Needs JAVA_HOME (a JDK 25 or newer), a Docker engine, and make and a C compiler for the library that stands for NVML in the
+# node plugin's training. BASE chooses another image to take the C library from, of Debian or a descendant.
 set -euo pipefail
 tag=${1:?usage: build.sh TAG}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$root/target/image
-opt=$work/opt/tranche
+opt=$work/root/opt/tranche
+base=${BASE:-debian:bookworm-slim}
 parts=(webhook extender node-plugin)
 
 # What the parts and their libraries use; jdeps lists most, the others are loaded by name.
@@ -27,31 +29,77 @@ case $(uname -m) in aarch64) jna=linux-aarch64 ;; *) jna=linux-x86-64 ;; esac
 mkdir "$opt/native"
 (cd "$work" && "$JAVA_HOME/bin/jar" xf "$(find "$opt/lib" -name 'jna-5*.jar')" "com/sun/jna/$jna/libjnidispatch.so" && mv "com/sun/jna/$jna/libjnidispatch.so" "$opt/native/" && rm -r com)
 
+"$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 "$root/deploy/image/Store.java" "$opt/lib"
 cp "$root/deploy/image/logging.properties" "$opt/etc/"
 cp "$root/LICENSE" "$opt/"
 
+# What the runtime, JNA, and the driver's libraries and programs link to; its folders as the distribution has them, by which
+# container runtimes know where to put the driver.
+c_library() {
+  local container name
+  local wanted=(bin sbin lib lib64 etc/debian_version etc/os-release usr/lib/os-release etc/ld.so.conf etc/ld.so.conf.d etc/ld.so.cache)
+  for name in 'ld-linux*.so*' 'libc.so.*' 'libm.so.*' 'libdl.so.*' 'libpthread.so.*' 'librt.so.*' 'libresolv.so.*' \
+    'libnss_dns.so.*' 'libnss_files.so.*' 'libgcc_s.so.*' 'libstdc++.so.*'; do
+    wanted+=("usr/lib/*/$name" "usr/lib64/$name" "usr/lib/$name")
+  done
+  for name in libc6 libgcc-s1 libstdc++6 gcc-12-base; do wanted+=("usr/share/doc/$name/copyright"); done
+  container=$(docker create "$base" true)
+  # Not every image has all of them.
+  docker export "$container" | tar -C "$work/root" --wildcards --transform='s,^\./,,' -xf - "${wanted[@]}" "${wanted[@]/#/./}" 2>/dev/null || true
+  docker rm "$container" >/dev/null
+  [ -e "$(find "$work/root/usr/lib" -name 'libc.so.6')" ] || { echo "error: $base has no C library where Debian has it" >&2; exit 1; }
+  mkdir -p "$work/root"/{tmp,run,etc}
+  chmod 1777 "$work/root/tmp"
+  echo 'hosts: files dns' >"$work/root/etc/nsswitch.conf"
+  echo 'root:x:0:0:root:/:/sbin/nologin' >"$work/root/etc/passwd"
+  echo 'nonroot:x:65532:65532:nonroot:/:/sbin/nologin' >>"$work/root/etc/passwd"
+  printf '%s:x:%s:\n' root 0 nonroot 65532 >"$work/root/etc/group"
+}
+c_library
+
 cp "$root/deploy/image/Dockerfile" "$work/"
+# The JVM refuses a cache whose jars have another time; the engine's own cache would take a file with the same content for the same.
 image() {
-  docker build -q -t "$tag" ${BASE:+--build-arg "BASE=$BASE"} "$work" >/dev/null 2>"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
+  find "$work/root" -exec touch -h -d @1767225600 {} +
+  docker build --no-cache -q -t "$tag" "$work" >/dev/null 2>"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
 }
 
-# train PART: starts it in the image, where it finds no cluster, stops it after a while, and keeps what the JVM has learnt of
-# loading and linking: a part then starts in a fraction of the time.
+# train PART [OPTION...]: starts it in the image, where it finds no cluster, stops it after a while, and keeps what the JVM has
+# learnt of loading and linking: a part then starts in a fraction of the time. OPTIONs are for docker run.
 train() {
   local container
   container=$(docker run -d --user 0 --network none --tmpfs /tmp:exec -v "$work/aot:/aot" -e NODE_NAME=training -e POD_NAMESPACE=training \
     -e FAIL_ON_INIT_ERROR=false -e KUBERNETES_MASTER=https://127.0.0.1:1 -e TRANCHE_NODE_PLUGIN_SERVICE_ACCOUNT=training:training \
-    "$tag" /opt/tranche/runtime/bin/java "-XX:AOTCacheOutput=/aot/$1.aot" "@/opt/tranche/etc/$1.args")
-  sleep 6
-  docker stop -t 60 "$container" >/dev/null
+    "${@:2}" "$tag" /opt/tranche/runtime/bin/java "-XX:AOTCacheOutput=/aot/$1.aot" "@/opt/tranche/etc/$1.args")
+  if [ "$1" = node-plugin ]; then wait "$kubelet"; fi
+  # From the first line of its log on: a busy machine may take long to get there.
+  for _ in $(seq 300); do [ -z "$(docker logs "$container" 2>&1 | head -n 1)" ] || break; sleep 0.2; done
+  sleep 8
+  docker stop -t 300 "$container" >/dev/null
   [ -s "$work/aot/$1.aot" ] || { docker logs "$container" >&2; echo "error: the training of $1 left no cache" >&2; exit 1; }
   docker rm "$container" >/dev/null
 }
 
+# The node plugin meets GPUs and a kubelet, and an extender that does not answer: a registration and the kubelet's calls are
+# what a start is waited for.
+node=$work/node
+train_node_plugin() {
+  make -s -C "$root/e2e/fakenvml" OUT="$node/nvml" CC="${CC:-gcc}"
+  "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED -cp "$root/e2e/target/classes:$root/e2e/target/lib/*" \
+    dev.tranche.e2e.bench.PluginTraining "$node" "$node/nvml/libnvidia-ml.so.1" &
+  kubelet=$!
+  for _ in $(seq 100); do [ ! -S "$node/device-plugins/kubelet.sock" ] || break; sleep 0.2; done
+  train node-plugin --tmpfs /var/lib/tranche -e CONFIG_FILE=/config.yaml -e TRANCHE_EXTENDER_ADDRESS=127.0.0.1:1 \
+    -v "$node/config.yaml:/config.yaml:ro" -v "$node/driver:/driver-root:ro" \
+    -v "$node/device-plugins:/var/lib/kubelet/device-plugins" -v "$node/pod-resources:/var/lib/kubelet/pod-resources"
+}
+
 image
-mkdir -p "$work/aot"
-for part in "${parts[@]}"; do train "$part" & done
-wait
+mkdir -p "$work/aot" "$node"
+train webhook & trainings=($!)
+train extender & trainings+=($!)
+train_node_plugin & trainings+=($!)
+for training in "${trainings[@]}"; do wait "$training"; done
 mv "$work/aot" "$opt/aot"
 for part in "${parts[@]}"; do
   [ -s "$opt/aot/$part.aot" ]

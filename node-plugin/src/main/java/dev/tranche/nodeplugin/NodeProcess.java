@@ -42,6 +42,7 @@ import org.slf4j.LoggerFactory;
 final class NodeProcess implements NvmlThread.Listener {
   private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
   private static final int STOP_LIMIT_MS = 4_000;
+  private static final int LISTEN_MS = 1_000;
 
   private final Options options;
   private final WatchOptions watch;
@@ -60,6 +61,9 @@ final class NodeProcess implements NvmlThread.Listener {
   private final AtomicReference<@Nullable List<GpuStatus>> latest = new AtomicReference<>();
   // Of the NVML thread.
   private String complaint = "";
+  private volatile boolean startedOnce;
+  // Of the loop.
+  private boolean silenceTold;
 
   NodeProcess(
       Settings settings, Options options, WatchOptions watch, XidPolicy xids, ConfigSource source) {
@@ -144,6 +148,13 @@ final class NodeProcess implements NvmlThread.Listener {
     outcomes.forEach(plugin::configured);
     plugin.start();
     configs.follow();
+    plugin
+        .metrics()
+        .gauge(
+            "tranche.node.nvml.silence.seconds",
+            "Time since NVML last answered; 0 while no driver is there to be asked.",
+            () -> pulse.silentMs() / 1_000.0);
+    vertx.setPeriodic(LISTEN_MS, id -> listen());
     new MetricsServer(plugin.metrics(), plugin::readiness, pulse::alive)
         .listen(vertx, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
@@ -159,8 +170,28 @@ final class NodeProcess implements NvmlThread.Listener {
     ended.complete(1);
   }
 
+  // Nothing that waits in NVML can be woken, so somebody else must say it.
+  private void listen() {
+    List<String> silence = pulse.alive().sentences();
+    if (silence.isEmpty()) {
+      silenceTold = false;
+    } else if (!silenceTold) {
+      silenceTold = true;
+      LOG.error("{}; only a new process can go on", String.join("; ", silence));
+      if (!startedOnce && failOnInitError) {
+        ended.complete(1);
+      }
+    }
+  }
+
+  @Override
+  public void starting() {
+    pulse.beat();
+  }
+
   @Override
   public boolean unavailable(NvmlException reason) {
+    pulse.rest();
     if (failOnInitError) {
       LOG.error("{}; set FAIL_ON_INIT_ERROR=false to wait for a driver", reason.getMessage());
       ended.complete(1);
@@ -179,6 +210,7 @@ final class NodeProcess implements NvmlThread.Listener {
   public void started(String driverVersion) {
     LOG.info("NVML of driver {}", driverVersion);
     complaint = "";
+    startedOnce = true;
     pulse.beat();
     // Not before: they come with the driver.
     HostNodes nodes = HostNodes.find(Path.of("/"), driverRoot);

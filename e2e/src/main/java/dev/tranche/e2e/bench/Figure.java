@@ -23,6 +23,13 @@ public record Figure(String name, double value, String unit) {
     new ObjectMapper().writerWithDefaultPrettyPrinter().writeValue(file.toFile(), figures);
   }
 
+  /** The value that this part of the measurements is below, 0 to 1. */
+  static double quantile(double part, double... values) {
+    double[] sorted = values.clone();
+    Arrays.sort(sorted);
+    return sorted[Math.min(sorted.length - 1, (int) (part * sorted.length))];
+  }
+
   /** The value that half of the measurements are below. */
   static double median(double... values) {
     double[] sorted = values.clone();

@@ -12,15 +12,17 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
- * The node plugin alone in its image: from the process's start to its registration, and its memory
- * when idle, with 8 GPUs of 100 replicas each.
+ * The node plugin alone in its image, with 8 GPUs of 100 replicas each and a kubelet that knows no
+ * pods: from its start to its registration, its memory and processor time when idle, its answers,
+ * and the image's size.
  */
 final class PluginBench {
-  private static final int GPUS = 8;
-  private static final String CONFIG =
+  static final String CONFIG =
       """
       version: v1
       sharing:
@@ -29,36 +31,88 @@ final class PluginBench {
             - name: nvidia.com/gpu
               replicas: 100
       """;
+  private static final int GPUS = 8;
   private static final Duration IDLE = Duration.ofSeconds(10);
+  private static final Duration SAMPLED = Duration.ofSeconds(20);
+  private static final int WARM_UP = 3_000;
+  private static final int CALLS = 2_000;
+  private static final int SIZE = 3;
+  private static final int AVAILABLE = 80;
 
   private PluginBench() {}
 
   static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
-    int runs = quick ? 3 : 11;
-    double[] startMs = new double[runs];
-    double[] pssMb = new double[runs];
+    int runs = quick ? 3 : 7;
+    Map<String, double[]> values = new LinkedHashMap<>();
     for (int i = 0; i < runs; i++) {
-      Path folder = Files.createTempDirectory("tranche-bench");
-      try (var kubelet =
-          new FakeKubelet(
-              Files.createDirectories(folder.resolve("device-plugins")).resolve("kubelet.sock"))) {
-        String container = start(artifacts, folder);
-        try {
-          Instant registered = kubelet.awaitRegistration();
-          if (registered == null) {
-            throw new IllegalStateException(docker("logs", container));
-          }
-          startMs[i] = Duration.between(startedAt(container), registered).toNanos() / 1e6;
-          Thread.sleep(IDLE);
-          pssMb[i] = pssMb(container);
-        } finally {
-          docker("rm", "-f", container);
-        }
+      for (Figure figure : once(artifacts)) {
+        values.computeIfAbsent(figure.name() + " " + figure.unit(), n -> new double[runs])[i] =
+            figure.value();
       }
     }
-    return List.of(
-        new Figure("plugin.start_ms", Figure.median(startMs), "ms"),
-        new Figure("plugin.pss_mb", Figure.median(pssMb), "MB"));
+    List<Figure> figures = new ArrayList<>();
+    values.forEach(
+        (name, all) -> {
+          int space = name.indexOf(' ');
+          figures.add(
+              new Figure(name.substring(0, space), Figure.median(all), name.substring(space + 1)));
+        });
+    figures.addAll(ImageSize.of(artifacts.imageTar()));
+    return figures;
+  }
+
+  private static List<Figure> once(Artifacts artifacts) throws Exception {
+    List<Figure> figures = new ArrayList<>();
+    Path folder = Files.createTempDirectory("tranche-bench");
+    try (var kubelet =
+        new FakeKubelet(
+            Files.createDirectories(folder.resolve("device-plugins")).resolve("kubelet.sock"))) {
+      String container = start(artifacts, folder);
+      try {
+        Instant registered = kubelet.awaitRegistration();
+        List<String> ids = kubelet.awaitDevices();
+        if (registered == null || ids == null) {
+          throw new IllegalStateException(docker("logs", container));
+        }
+        Proc proc = Proc.of(docker("inspect", "--format={{.State.Pid}}", container));
+        figures.add(ms("plugin.start_ms", startedAt(container), registered));
+        figures.add(ms("plugin.process_start_ms", proc.startedAt(), registered));
+        Thread.sleep(IDLE);
+        figures.add(new Figure("plugin.pss_mb", proc.pssMb(), "MB"));
+        double before = proc.cpuSeconds();
+        Thread.sleep(SAMPLED);
+        double used = proc.cpuSeconds() - before;
+        figures.add(new Figure("plugin.cpu_percent", 100 * used / SAMPLED.toSeconds(), "%"));
+        calls(kubelet, ids, figures);
+        figures.add(new Figure("plugin.pss_mb_after_calls", proc.pssMb(), "MB"));
+      } finally {
+        docker("rm", "-f", container);
+      }
+    }
+    return figures;
+  }
+
+  private static void calls(FakeKubelet kubelet, List<String> ids, List<Figure> figures) {
+    List<String> available = ids.subList(0, AVAILABLE);
+    List<String> some = ids.subList(0, SIZE);
+    figures.add(us("plugin.prefer_first_us", kubelet.preferUs(available, SIZE, 1)[0]));
+    figures.add(us("plugin.allocate_first_us", kubelet.allocateUs(some, 1)[0]));
+    kubelet.preferUs(available, SIZE, WARM_UP);
+    kubelet.allocateUs(some, WARM_UP);
+    double[] prefer = kubelet.preferUs(available, SIZE, CALLS);
+    double[] allocate = kubelet.allocateUs(some, CALLS);
+    figures.add(us("plugin.prefer_p50_us", Figure.median(prefer)));
+    figures.add(us("plugin.prefer_p99_us", Figure.quantile(0.99, prefer)));
+    figures.add(us("plugin.allocate_p50_us", Figure.median(allocate)));
+    figures.add(us("plugin.allocate_p99_us", Figure.quantile(0.99, allocate)));
+  }
+
+  private static Figure us(String name, double value) {
+    return new Figure(name, value, "us");
+  }
+
+  private static Figure ms(String name, Instant from, Instant to) {
+    return new Figure(name, Duration.between(from, to).toNanos() / 1e6, "ms");
   }
 
   private static String start(Artifacts artifacts, Path folder) throws Exception {
@@ -86,17 +140,6 @@ final class PluginBench {
 
   private static Instant startedAt(String container) throws Exception {
     return Instant.parse(docker("inspect", "--format={{.State.StartedAt}}", container));
-  }
-
-  /** The process's proportional share of the memory that it maps. */
-  private static double pssMb(String container) throws Exception {
-    String pid = docker("inspect", "--format={{.State.Pid}}", container);
-    String pss =
-        Files.readAllLines(Path.of("/proc", pid, "smaps_rollup")).stream()
-            .filter(line -> line.startsWith("Pss:"))
-            .findFirst()
-            .orElseThrow();
-    return Long.parseLong(pss.replaceAll("\\D", "")) / 1024.0;
   }
 
   private static String docker(String... arguments) throws IOException, InterruptedException {

@@ -296,9 +296,13 @@ public final class GpuWatch {
         .orElseGet(() -> session.read(index));
   }
 
-  // Whose processes are on a MIG device is not asked: its GPU's list would name them all.
+  // Of a GPU that is cut its MIG devices tell: the GPU's own list would name everybody once more.
   private List<ContainerUse> uses(Nvml session, GpuInfo gpu, int index, GpuReading reading) {
-    return gpu.part().isPresent() ? List.of() : usage.of(session.processes(index), reading);
+    return switch (gpu.mig()) {
+      case Mig.Off ignored -> usage.of(session.processes(index), reading);
+      case Mig.Cut ignored -> List.of();
+      case Mig.Part part -> usage.of(session.migProcesses(index, part.index()), reading);
+    };
   }
 
   private static GpuStatus unread(GpuStatus gpu, NvmlException e) {

@@ -28,6 +28,9 @@ public final class NvmlThread implements AutoCloseable {
 
   /** Called on this thread. */
   public interface Listener {
+    /** NVML is about to be started, which may take for ever. */
+    default void starting() {}
+
     /** NVML does not start. Return false to give up, true to try again later. */
     boolean unavailable(NvmlException reason);
 
@@ -66,6 +69,7 @@ public final class NvmlThread implements AutoCloseable {
   private void run() {
     boolean again = true;
     while (again) {
+      listener.starting();
       try (Nvml nvml = open.get()) {
         gpus.open(nvml);
         tell(nvml.driverVersion());

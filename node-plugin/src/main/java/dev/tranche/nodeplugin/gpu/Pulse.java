@@ -15,7 +15,7 @@ public final class Pulse {
 
   private final long silenceMaxMs;
   private final LongSupplier clockMs;
-  // Null until NVML has started: without a driver there is nothing to sample.
+  // Null before the first call and while no driver is there to be asked.
   private volatile @Nullable Long lastMs;
 
   /**
@@ -27,15 +27,25 @@ public final class Pulse {
     this.clockMs = clockMs;
   }
 
-  /** NVML has started, or has been sampled or found to be gone. */
+  /** NVML is about to be started, has started, or has been sampled or found to be gone. */
   public void beat() {
     lastMs = clockMs.getAsLong();
   }
 
+  /** NVML has said that it does not start: until it is tried again nothing can hang. */
+  public void rest() {
+    lastMs = null;
+  }
+
+  /** Time since NVML last answered, or was first asked; 0 while nobody waits for it. */
+  public long silentMs() {
+    Long last = lastMs;
+    return last == null ? 0 : clockMs.getAsLong() - last;
+  }
+
   /** Not ready: the process had better be started anew. */
   public Readiness alive() {
-    Long last = lastMs;
-    long silentMs = last == null ? 0 : clockMs.getAsLong() - last;
+    long silentMs = silentMs();
     return silentMs <= silenceMaxMs
         ? Readiness.unless(List.of())
         : Readiness.unless(

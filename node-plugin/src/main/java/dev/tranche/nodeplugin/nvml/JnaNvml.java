@@ -15,6 +15,7 @@ import java.util.OptionalLong;
 public final class JnaNvml implements AdminNvml {
   private static final int SCRATCH_BYTES = 256;
   private static final int TEXT_BYTES = 96;
+  private static final int BUSY_PERCENT = 100;
 
   // nvmlPciInfo_t
   private static final int PCI_BUS_ID_OFFSET = 36;
@@ -224,17 +225,25 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public GpuReading readMig(int index, int place) {
-    long part =
-        mig.handle(handle(index), place)
-            .orElseThrow(
-                () ->
-                    new NvmlException(
-                        NvmlCode.NOT_FOUND, "MIG device " + index + ":" + place + " is gone"));
+    long part = migHandle(index, place);
     readMemory(index, part);
     long used = used();
     int processes = processes(index, part);
     // NVML has no utilization of MIG devices: one with a process on it is taken to be busy.
-    return new GpuReading(used, processes > 0 ? 100 : 0, processes);
+    return new GpuReading(used, processes > 0 ? BUSY_PERCENT : 0, processes);
+  }
+
+  private long migHandle(int index, int place) {
+    return mig.handle(handle(index), place)
+        .orElseThrow(
+            () ->
+                new NvmlException(
+                    NvmlCode.NOT_FOUND, "MIG device " + index + ":" + place + " is gone"));
+  }
+
+  @Override
+  public List<GpuProcess> migProcesses(int index, int place) {
+    return telemetry.migProcesses(migHandle(index, place), BUSY_PERCENT);
   }
 
   @Override

@@ -27,6 +27,11 @@ public interface Nvml extends AutoCloseable {
     throw new IllegalArgumentException("GPU " + index + " has no MIG device " + mig);
   }
 
+  /** Who is on a MIG device now, by its number on its GPU. */
+  default List<GpuProcess> migProcesses(int index, int mig) {
+    throw new IllegalArgumentException("GPU " + index + " has no MIG device " + mig);
+  }
+
   /** How two GPUs are connected. */
   default GpuLink link(int index, int other) {
     return GpuLink.UNKNOWN;

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.IntUnaryOperator;
 
 /** What the sensors and the processes of a GPU tell. What a GPU does not have is unknown. */
 final class NvmlTelemetry {
@@ -66,16 +67,39 @@ final class NvmlTelemetry {
     if (!newer) {
       return List.of();
     }
-    Map<Integer, Long> memory = new HashMap<>();
-    add(memory, NvmlNewerFunctions.nvmlDeviceGetComputeRunningProcesses_v3(device, room(), list));
-    add(memory, NvmlNewerFunctions.nvmlDeviceGetGraphicsRunningProcesses_v3(device, room(), list));
+    Map<Integer, Long> memory = memory(device);
     if (memory.isEmpty()) {
       return List.of();
     }
     Map<Integer, Integer> sm = smPercents(device);
+    return processes(memory, pid -> sm.getOrDefault(pid, 0));
+  }
+
+  /**
+   * Those of a MIG device, whose handle gives only them. NVML has no utilization of MIG devices:
+   * each gets an equal part.
+   *
+   * @param smPercent of all together
+   */
+  List<GpuProcess> migProcesses(long part, int smPercent) {
+    if (!newer) {
+      return List.of();
+    }
+    Map<Integer, Long> memory = memory(part);
+    return processes(memory, pid -> smPercent / memory.size());
+  }
+
+  /** By pid, in bytes. */
+  private Map<Integer, Long> memory(long device) {
+    Map<Integer, Long> memory = new HashMap<>();
+    add(memory, NvmlNewerFunctions.nvmlDeviceGetComputeRunningProcesses_v3(device, room(), list));
+    add(memory, NvmlNewerFunctions.nvmlDeviceGetGraphicsRunningProcesses_v3(device, room(), list));
+    return memory;
+  }
+
+  private static List<GpuProcess> processes(Map<Integer, Long> memory, IntUnaryOperator sm) {
     List<GpuProcess> processes = new ArrayList<>();
-    memory.forEach(
-        (pid, used) -> processes.add(new GpuProcess(pid, used, sm.getOrDefault(pid, 0))));
+    memory.forEach((pid, used) -> processes.add(new GpuProcess(pid, used, sm.applyAsInt(pid))));
     return processes;
   }
 

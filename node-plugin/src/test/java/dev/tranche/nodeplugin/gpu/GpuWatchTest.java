@@ -44,6 +44,7 @@ class GpuWatchTest {
     private String driver = "1";
     private long eccErrors;
     private boolean gone;
+    private final List<String> asked = new ArrayList<>();
 
     private String uuid(int index) {
       if (gone) {
@@ -106,6 +107,13 @@ class GpuWatchTest {
 
     @Override
     public List<GpuProcess> processes(int index) {
+      asked.add("GPU " + index);
+      return List.of();
+    }
+
+    @Override
+    public List<GpuProcess> migProcesses(int index, int mig) {
+      asked.add("MIG device " + index + ":" + mig);
       return List.of();
     }
 
@@ -260,6 +268,13 @@ class GpuWatchTest {
     memory.parts.clear();
     watch.open(memory);
     assertThat(uuids(watch)).containsExactly("GPU-a", "GPU-b");
+  }
+
+  @Test
+  void processes_areAskedOfMigDevices_notOfTheGpuThatIsCut() {
+    memory.parts.put("GPU-a", List.of("MIG-1", "MIG-2"));
+    watch("");
+    assertThat(memory.asked).containsExactly("MIG device 0:0", "MIG device 0:1", "GPU 1");
   }
 
   @Test

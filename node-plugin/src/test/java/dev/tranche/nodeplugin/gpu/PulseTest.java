@@ -15,6 +15,25 @@ class PulseTest {
   }
 
   @Test
+  void start_thatHangs_isDeathAfterAMinute() {
+    Pulse pulse = new Pulse(1_000, () -> nowMs);
+    pulse.beat();
+    nowMs += 60_001;
+    assertThat(pulse.silentMs()).isEqualTo(60_001);
+    assertThat(pulse.alive().ready()).isFalse();
+  }
+
+  @Test
+  void start_thatFailed_isWaitedForWithoutEnd() {
+    Pulse pulse = new Pulse(1_000, () -> nowMs);
+    pulse.beat();
+    pulse.rest();
+    nowMs += 1_000_000;
+    assertThat(pulse.silentMs()).isZero();
+    assertThat(pulse.alive().ready()).isTrue();
+  }
+
+  @Test
   void silence_afterASample_isDeathAfterAMinute() {
     Pulse pulse = new Pulse(1_000, () -> nowMs);
     pulse.beat();

@@ -161,6 +161,23 @@ class JnaNvmlIT {
   }
 
   @Test
+  void processes_ofAMigDevice_areItsOwn() throws Exception {
+    fake.state(
+        gpu(0, "mig=1"),
+        "mig gpu=0 index=0 uuid=MIG-a profile=1g.5gb gi=7 ci=0 memory_mib=4864 used_mib=600",
+        "mig gpu=0 index=1 uuid=MIG-b profile=1g.5gb gi=8 ci=0 memory_mib=4864 used_mib=1",
+        "process gpu=0 mig=0 pid=7 used_mib=512",
+        "process gpu=0 mig=0 pid=8 used_mib=64",
+        "process gpu=0 mig=1 pid=9 used_mib=1");
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.migProcesses(0, 0))
+          .containsExactlyInAnyOrder(
+              new GpuProcess(7, 512L << 20, 50), new GpuProcess(8, 64L << 20, 50));
+      assertThat(nvml.migProcesses(0, 1)).containsExactly(new GpuProcess(9, 1L << 20, 100));
+    }
+  }
+
+  @Test
   void links_areTheStateFiles() throws Exception {
     fake.state(
         gpu(0, "nvlink=1,1,2 switch=0 node=0"),

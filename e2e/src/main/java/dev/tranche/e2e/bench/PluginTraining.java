@@ -1,0 +1,42 @@
+package dev.tranche.e2e.bench;
+
+import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.gpu.NodeGpus;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Collections;
+import java.util.List;
+
+/**
+ * What a node plugin meets in the training run of its image: GPUs, a config and a kubelet that
+ * registers it and asks for devices, so that the cache of loaded classes has all that a start and
+ * an allocation need.
+ */
+public final class PluginTraining {
+  private static final int CALLS = 500;
+
+  private PluginTraining() {}
+
+  /**
+   * Lays out a folder for {@code docker run}: {@code driver}, {@code config.yaml}, {@code
+   * device-plugins}, {@code pod-resources}; then serves one plugin and ends.
+   *
+   * @param args the folder, and a fake {@code libnvidia-ml.so.1}
+   */
+  public static void main(String[] args) throws Exception {
+    Path folder = Path.of(args[0]);
+    NodeGpus.create(
+        folder.resolve("driver"), Path.of(args[1]), "training", Collections.nCopies(2, Model.T4));
+    Files.writeString(folder.resolve("config.yaml"), PluginBench.CONFIG);
+    Files.createDirectories(folder.resolve("pod-resources"));
+    Path sockets = Files.createDirectories(folder.resolve("device-plugins"));
+    try (var kubelet = new FakeKubelet(sockets.resolve("kubelet.sock"))) {
+      List<String> ids = kubelet.awaitRegistration() == null ? null : kubelet.awaitDevices();
+      if (ids == null) {
+        throw new IllegalStateException("no plugin has registered at " + sockets);
+      }
+      kubelet.preferUs(ids, 3, CALLS);
+      kubelet.allocateUs(ids.subList(0, 3), CALLS);
+    }
+  }
+}
