@@ -17,5 +17,5 @@ compile() {
   "$go" build -mod=readonly -trimpath -ldflags "-s -w" -o "$1/record" ./record
 }
 
-folder=$(cached nvidia-plugin compile "$here")
+folder=$(cached nvidia-plugin compile "$here"/{go.mod,go.sum,missing.c,record})
 echo "nvidia-plugin=$folder"
