@@ -167,7 +167,7 @@ final class Walkthrough implements AutoCloseable {
   void awaitLabel(String node, String label, String value) {
     Await.until(
         "%s=%s on %s".formatted(label, value, node),
-        30,
+        120,
         () -> value.equals(labels(node).get(label)),
         () -> labels(node).toString());
   }
