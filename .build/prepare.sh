@@ -70,6 +70,7 @@ prepare_tools() {
     echo "fakemps=$mps/nvidia-cuda-mps-control"
     echo "helm=$("$root/.build/helm.sh")"
     "$root/e2e/stand-in/build.sh" kubectl
+    "$root/e2e/nvidia-plugin/build.sh"
   } >>"$root/target/e2e.properties"
 }
 

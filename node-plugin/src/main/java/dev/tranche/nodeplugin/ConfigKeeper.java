@@ -48,9 +48,13 @@ final class ConfigKeeper {
     return last;
   }
 
-  /** What was in use before, where the first one is refused. Blocks, as {@link #load}. */
+  /**
+   * What an earlier run used, where the first one is refused or another one, which may not fit the
+   * GPUs. Blocks, as {@link #load}.
+   */
   Optional<Outcome.Usable> fallback() {
-    return last instanceof Outcome.Refused ? kept.read(source) : Optional.empty();
+    boolean ofNoFile = last instanceof Outcome.Usable now && now.text().isEmpty();
+    return ofNoFile ? Optional.empty() : kept.read(source).filter(before -> !before.equals(last));
   }
 
   /** The newest config is in use. */

@@ -315,14 +315,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void readBack(List<Holding> holdings, boolean assignmentsConfirmed) {
     boolean news = state.holdings(holdings);
-    if (state.held(holdings, System.nanoTime() / 1_000_000)) {
+    boolean held = state.held(holdings, System.nanoTime() / 1_000_000);
+    if (held) {
       heldKeeper.save();
       publish();
     }
     if (assignmentsConfirmed) {
       keeper.save();
     }
-    if (news || assignmentsConfirmed) {
+    if (news || held || assignmentsConfirmed) {
       tell();
     }
   }

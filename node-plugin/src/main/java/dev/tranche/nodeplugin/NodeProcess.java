@@ -139,7 +139,7 @@ final class NodeProcess implements NvmlThread.Listener {
   }
 
   /**
-   * @param outcomes the one that was in use before where the newest is refused, then the newest
+   * @param outcomes the one that was in use before where the newest is another, then the newest
    */
   private void startParts(List<Outcome> outcomes) {
     plugin.onLabel(configs::label);

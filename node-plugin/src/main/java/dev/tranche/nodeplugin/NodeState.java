@@ -26,6 +26,8 @@ import org.jspecify.annotations.Nullable;
 final class NodeState {
   private final Supplier<Hardware> hardware;
   private final HeldReplicas held = new HeldReplicas();
+  // In use in an earlier run, as the config that this one was given first.
+  private @Nullable Config before;
   // The last one asked for; it may not fit the GPUs of now and fit those of later.
   private @Nullable Config wanted;
   private @Nullable Config config;
@@ -52,6 +54,7 @@ final class NodeState {
   Optional<SharingPlan> config(Config now) {
     wanted = now;
     if (gpus == null) {
+      before = config;
       config = now;
       return Optional.empty();
     }
@@ -59,23 +62,27 @@ final class NodeState {
   }
 
   private SharingPlan plan(Config now, List<GpuStatus> of) {
-    SharingPlan planned =
-        hardware
-            .get()
-            .nodes()
-            .missing(now.allocate())
-            .<SharingPlan>map(SharingPlan.DoesNotFit::new)
-            .orElseGet(() -> SharingPlan.of(now, infos(of)));
+    SharingPlan planned = made(now, of);
     if (planned instanceof SharingPlan.Fits fits) {
       config = now;
       plan = fits;
     } else if (plan == null) {
-      config = null;
+      plan = before != null && made(before, of) instanceof SharingPlan.Fits old ? old : null;
+      config = plan == null ? null : before;
     } else if (config != null
         && SharingPlan.of(config, infos(of)) instanceof SharingPlan.Fits old) {
       plan = old;
     }
     return planned;
+  }
+
+  private SharingPlan made(Config by, List<GpuStatus> of) {
+    return hardware
+        .get()
+        .nodes()
+        .missing(by.allocate())
+        .<SharingPlan>map(SharingPlan.DoesNotFit::new)
+        .orElseGet(() -> SharingPlan.of(by, infos(of)));
   }
 
   private static List<GpuInfo> infos(List<GpuStatus> gpus) {

@@ -56,11 +56,11 @@ final class Reports {
   private void add(NodeReport.Builder report, NodeReplicas replicas, GpuStatus gpu) {
     GpuSharing sharing = replicas.sharing().get(gpu.info().uuid());
     if (sharing != null) {
-      report.addGpus(gpu(sharing, gpu));
+      report.addGpus(gpu(sharing, gpu).setWithheldReplicas(replicas.withheld(gpu.info().uuid())));
     }
   }
 
-  private Gpu gpu(GpuSharing sharing, GpuStatus status) {
+  private Gpu.Builder gpu(GpuSharing sharing, GpuStatus status) {
     Gpu.Builder gpu =
         Gpu.newBuilder()
             .setUuid(status.info().uuid())
@@ -85,7 +85,7 @@ final class Reports {
     if (status.load() != null) {
       gpu.setLoad(load(status.load()));
     }
-    return gpu.build();
+    return gpu;
   }
 
   private static PodUse use(ContainerUse use) {

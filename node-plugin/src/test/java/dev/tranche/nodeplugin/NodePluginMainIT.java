@@ -133,6 +133,41 @@ class NodePluginMainIT {
     }
   }
 
+  @Test
+  void restartWithAConfigThatDoesNotFit_goesOnWithTheOneBefore() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state(gpu(0, ""), gpu(1, ""));
+    FakeKubelet kubelet = new FakeKubelet(folder);
+    kubelet.start();
+    Path config = folder.resolve("config.yaml");
+    String[] flags = {"--driver-root-ctr-path=" + nvml.root(), "--config-file=" + config};
+    Files.writeString(config, replicas(4));
+    Process process = start(flags);
+    try {
+      eventually(this::logged, () -> kubelet.healthy() == 8);
+      eventually(this::logged, () -> Files.exists(folder.resolve("state/config-last")));
+      process.destroy();
+      assertThat(process.waitFor(10, TimeUnit.SECONDS)).isTrue();
+
+      // More than a node may have in all, so it can be read and does not fit.
+      Files.writeString(config, replicas(6000));
+      process = start(flags);
+      eventually(this::logged, () -> logged().contains("ConfigRefused"));
+      eventually(this::logged, () -> kubelet.registrations() == 2 && kubelet.healthy() == 8);
+      assertThat(logged()).contains("the one before stays in use").contains("10,000");
+
+      Files.writeString(config, replicas(5));
+      eventually(this::logged, () -> kubelet.healthy() == 10);
+    } finally {
+      process.destroyForcibly();
+      kubelet.close();
+    }
+  }
+
+  private static String replicas(int each) {
+    return "sharing: {timeSlicing: {resources: [{name: gpu, replicas: %d}]}}".formatted(each);
+  }
+
   private static final String A100 =
       "gpu index=1 uuid=GPU-1 model=A100 memory_mib=40536 minor=3 mig=1";
 

@@ -96,6 +96,17 @@ class NodeStateTest {
   }
 
   @Test
+  void firstConfigThatDoesNotFit_leavesTheOneOfTheEarlierRun() {
+    state.config(replicas(4));
+    state.config(replicas(6000));
+    assertThat(state.gpus(gpus(2))).containsInstanceOf(SharingPlan.DoesNotFit.class);
+    assertThat(state.configKnown()).isTrue();
+    assertThat(healthy()).isEqualTo(8);
+    assertThat(state.gpus(gpus(1))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(healthy()).isEqualTo(6000);
+  }
+
+  @Test
   void configThatDoesNotFit_leavesTheOneBefore_andIsTriedAgainWithOtherGpus() {
     state.gpus(gpus(2));
     state.config(replicas(4));

@@ -8,8 +8,6 @@ import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
-import io.fabric8.kubernetes.api.model.PodBuilder;
-import io.fabric8.kubernetes.api.model.Quantity;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
@@ -67,8 +65,8 @@ class ConfigE2E {
         """);
     node.awaitAllocatable(Names.RESOURCE, 1);
     node.awaitAllocatable(SHARED, 10);
-    Pod whole = node.run(asking("whole", Names.RESOURCE));
-    Pod shared = node.run(asking("shared", SHARED));
+    Pod whole = node.run(OneNode.asking("whole", Names.RESOURCE));
+    Pod shared = node.run(OneNode.asking("shared", SHARED));
     assertThat(node.visibleDevices(whole)).isEqualTo(node.gpus().uuid(0));
     assertThat(node.visibleDevices(shared)).isEqualTo(node.gpus().uuid(1));
   }
@@ -94,6 +92,64 @@ class ConfigE2E {
     } finally {
       node.kubectl("label", "node", OneNode.NODE, LABEL + "-");
     }
+  }
+
+  @Test
+  void editBelowARunningPod_leavesItItsReplicas_andGivesOthersTheRest() {
+    Pod old = node.run(PodSpecs.fraction("old", "0.3").build());
+    var held = node.held(old);
+    use(replicas(4));
+    awaitLabel(4);
+    awaitHeld(node.visibleDevices(old), 3);
+
+    Pod whole = node.run(PodSpecs.fraction("whole", "1").build());
+    Pod quarter = node.run(PodSpecs.fraction("quarter", "0.25").build());
+    assertThat(node.visibleDevices(whole)).isNotEqualTo(node.visibleDevices(old));
+    assertThat(node.visibleDevices(quarter)).isEqualTo(node.visibleDevices(old));
+    awaitHeld(node.visibleDevices(old), 4);
+    awaitHeld(node.visibleDevices(whole), 4);
+    unharmed(old, held);
+  }
+
+  @Test
+  void editAboveARunningPod_offersNothingOfItsCoarserReplica() {
+    use(replicas(4));
+    awaitLabel(4);
+    node.awaitAllocatable(Names.RESOURCE, 8);
+    Pod old = node.run(PodSpecs.fraction("old", "0.25").build());
+    var held = node.held(old);
+    use(replicas(10));
+    awaitLabel(10);
+    // Seven of the ten are what three quarters hold, and one id is the pod's.
+    node.awaitAllocatable(Names.RESOURCE, 18);
+
+    Pod first = node.run(PodSpecs.fraction("first", "0.8").build());
+    assertThat(node.visibleDevices(first)).isNotEqualTo(node.visibleDevices(old));
+    node.create(PodSpecs.fraction("second", "0.8").build());
+    Pod third = node.run(PodSpecs.fraction("third", "0.7").build());
+    assertThat(node.visibleDevices(third)).isEqualTo(node.visibleDevices(old));
+    assertThat(node.get("second").getStatus().getPhase()).isEqualTo("Pending");
+    unharmed(old, held);
+  }
+
+  private static void unharmed(Pod before, Map<String, List<String>> held) {
+    Pod now = node.get(before.getMetadata().getName());
+    assertThat(now.getMetadata().getUid()).isEqualTo(before.getMetadata().getUid());
+    assertThat(now.getStatus().getContainerStatuses())
+        .isEqualTo(before.getStatus().getContainerStatuses());
+    assertThat(node.held(before)).isEqualTo(held);
+  }
+
+  private static void awaitHeld(String uuid, int replicas) {
+    Await.until(
+        "every extender to count " + replicas + " of " + uuid,
+        60,
+        () -> {
+          var pages = Inspection.of(node.tranche()).confirmedReplicas(OneNode.NODE);
+          return !pages.isEmpty()
+              && pages.stream().allMatch(page -> page.getOrDefault(uuid, 0) == replicas);
+        },
+        () -> node.tranche().ask("/inspect", "text/plain").toString());
   }
 
   private static void awaitLabel(int replicas) {
@@ -157,17 +213,5 @@ class ConfigE2E {
         "app.kubernetes.io/component=node-plugin",
         "tranche.dev/touched=" + UUID.randomUUID(),
         "--overwrite");
-  }
-
-  private static Pod asking(String name, String resource) {
-    return new PodBuilder(PodSpecs.pod(name).build())
-        .editSpec()
-        .editFirstContainer()
-        .withNewResources()
-        .addToLimits(resource, new Quantity("1"))
-        .endResources()
-        .endContainer()
-        .endSpec()
-        .build();
   }
 }

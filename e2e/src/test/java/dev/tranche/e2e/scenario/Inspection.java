@@ -11,13 +11,17 @@ import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
 /** What every extender replica believes: {@code /inspect}. */
-record Inspection(List<JsonNode> replicas) {
+public record Inspection(List<JsonNode> replicas) {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final long MIB = 1L << 20;
 
   static Inspection of(Tranche tranche) {
-    return new Inspection(
-        tranche.ask("/inspect", "application/json").stream().map(Inspection::parse).toList());
+    return of(tranche.ask("/inspect", "application/json"));
+  }
+
+  /** Of the pages themselves. */
+  public static Inspection of(List<String> pages) {
+    return new Inspection(pages.stream().map(Inspection::parse).toList());
   }
 
   private static JsonNode parse(String json) {
@@ -47,7 +51,7 @@ record Inspection(List<JsonNode> replicas) {
   }
 
   /** Replicas by uuid that one extender knows to be held, each confirmed by the kubelet. */
-  List<Map<String, Integer>> confirmedReplicas(String node) {
+  public List<Map<String, Integer>> confirmedReplicas(String node) {
     return replicas.stream().map(replica -> confirmed(replica, node)).toList();
   }
 

@@ -15,10 +15,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /** A kubelet's PodResources API, asked by the test itself and not by what it tests. */
-record KubeletTruth(ListPodResourcesResponse response) {
+public record KubeletTruth(ListPodResourcesResponse response) {
   private static final Vertx VERTX = Vertx.vertx();
 
-  static KubeletTruth of(Path socket) {
+  public static KubeletTruth of(Path socket) {
     GrpcClient client = GrpcClient.client(VERTX);
     try {
       return new KubeletTruth(
@@ -34,7 +34,7 @@ record KubeletTruth(ListPodResourcesResponse response) {
   }
 
   /** Device ids by container; the kubelet keeps no order. */
-  Map<String, List<String>> devices(String namespace, String pod) {
+  public Map<String, List<String>> devices(String namespace, String pod) {
     var devices = new TreeMap<String, List<String>>();
     for (PodResources of : response.getPodResourcesList()) {
       if (of.getNamespace().equals(namespace) && of.getName().equals(pod)) {
@@ -53,7 +53,7 @@ record KubeletTruth(ListPodResourcesResponse response) {
   }
 
   /** Every replica that anybody holds, as often as it is held. */
-  List<String> allDevices() {
+  public List<String> allDevices() {
     return response.getPodResourcesList().stream()
         .flatMap(p -> p.getContainersList().stream())
         .flatMap(c -> c.getDevicesList().stream())

@@ -4,8 +4,10 @@ import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.nio.file.Path;
@@ -79,16 +81,40 @@ final class OneNode implements AutoCloseable {
     return pod;
   }
 
+  Pod create(Pod pod) {
+    return client().pods().inNamespace(NAMESPACE).resource(pod).create();
+  }
+
+  void delete(String name) {
+    client().pods().inNamespace(NAMESPACE).withName(name).withGracePeriod(0).delete();
+  }
+
   /** The pod, created, once it runs. */
   Pod run(Pod pod) {
-    client().pods().inNamespace(NAMESPACE).resource(pod).create();
-    String name = pod.getMetadata().getName();
+    create(pod);
+    return awaitRunning(pod.getMetadata().getName());
+  }
+
+  Pod awaitRunning(String name) {
     Await.until(
         name + " to run",
         120,
         () -> "Running".equals(get(name).getStatus().getPhase()),
         () -> kubectl("describe", "pod", name));
     return get(name);
+  }
+
+  /** A pod as it is written without us: one of a resource. */
+  static Pod asking(String name, String resource) {
+    return new PodBuilder(PodSpecs.pod(name).build())
+        .editSpec()
+        .editFirstContainer()
+        .withNewResources()
+        .addToLimits(resource, new Quantity("1"))
+        .endResources()
+        .endContainer()
+        .endSpec()
+        .build();
   }
 
   void deletePods() {

@@ -38,7 +38,7 @@ record Terminal(Path folder, Map<String, String> variables) {
     int colon = artifacts.image().lastIndexOf(':');
     return """
     case $1 in
-      install | upgrade | template) exec %1$s "$@" --set image.repository=%2$s --set image.tag=%3$s --set nvidiaDriverRoot=%4$s \
+      install | upgrade | template) exec %1$s "$@" --set image.repository=%2$s --set image.tag=${IMAGE_TAG:-%3$s} --set nvidiaDriverRoot=%4$s \
         --set nodePlugin.env.TRANCHE_MPS_CONTROL_PROGRAM=/driver-root/usr/bin/nvidia-cuda-mps-control \
         --set nodePlugin.env.TRANCHE_FAKENVML_COMPUTE_MODES=/mps ;;
       *) exec %1$s "$@" ;;

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.cluster.Node;
+import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.cluster.TestImages;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
@@ -75,7 +76,7 @@ final class Walkthrough implements AutoCloseable {
     Cluster cluster = builder.start();
     nodes.forEach(
         (node, models) -> {
-          nameImage(cluster, node);
+          nameImage(cluster, node, TestImages.BUSYBOX, "library/" + IMAGE);
           makeDeviceNodes(cluster, node, models.size());
         });
     var terminal = Terminal.open(folder.resolve("terminal"), artifacts, cluster.kubeconfigYaml());
@@ -94,7 +95,12 @@ final class Walkthrough implements AutoCloseable {
         .orFail("making device nodes");
   }
 
-  private static void nameImage(Cluster cluster, String node) {
+  /** Gives an image another name on a node. */
+  void nameImage(String node, String image, String name) {
+    nameImage(cluster, node, image, name);
+  }
+
+  private static void nameImage(Cluster cluster, String node, String image, String name) {
     cluster
         .exec(
             node,
@@ -104,14 +110,24 @@ final class Walkthrough implements AutoCloseable {
             "k8s.io",
             "images",
             "tag",
-            "docker.io/" + TestImages.BUSYBOX,
-            "docker.io/library/" + IMAGE)
+            "docker.io/" + image,
+            "docker.io/" + name)
         .orFail("naming an image");
   }
 
   /** Types what stands under a heading; fails unless all of it succeeds. */
   String type(String heading) {
     return terminal.type(page.commands(heading)).orFail(heading);
+  }
+
+  /** Types what a reader would type by themselves. */
+  String typeOwn(String commands) {
+    return terminal.type(commands).orFail(commands);
+  }
+
+  /** Whether what stands under a heading succeeds. */
+  boolean succeeds(String heading) {
+    return terminal.type(page.commands(heading)).exitCode() == 0;
   }
 
   Terminal terminal() {
@@ -151,7 +167,7 @@ final class Walkthrough implements AutoCloseable {
   void awaitLabel(String node, String label, String value) {
     Await.until(
         "%s=%s on %s".formatted(label, value, node),
-        30,
+        120,
         () -> value.equals(labels(node).get(label)),
         () -> labels(node).toString());
   }
@@ -178,6 +194,19 @@ final class Walkthrough implements AutoCloseable {
                 + cluster.kubectl("-n", namespace, "get", "events").out());
   }
 
+  /** What each extender replica tells of itself; those that know nothing yet are left out. */
+  List<String> inspections(String namespace) {
+    return pods(namespace, "app.kubernetes.io/component", "extender").stream()
+        .map(
+            pod ->
+                "/api/v1/namespaces/%s/pods/%s:9090/proxy/inspect"
+                    .formatted(namespace, pod.getMetadata().getName()))
+        .map(page -> cluster.kubectl("get", "--raw", page))
+        .filter(answer -> answer.exitCode() == 0)
+        .map(Output::out)
+        .toList();
+  }
+
   /** The uuids that the container runtime gave to a pod's first container. */
   Set<String> injected(Pod pod) {
     var uuids =
@@ -200,6 +229,25 @@ final class Walkthrough implements AutoCloseable {
   /** Words of a column listing, without its heading. */
   static List<List<String>> rows(String table) {
     return table.lines().skip(1).map(line -> Arrays.asList(line.trim().split("\\s+"))).toList();
+  }
+
+  /** After an uninstallation. */
+  void nothingIsLeft(String ofNode) {
+    var node = client().nodes().withName(ofNode).get().getMetadata();
+    assertThat(node.getLabels().keySet()).noneMatch(key -> key.startsWith("nvidia.com/"));
+    assertThat(node.getAnnotations().keySet()).noneMatch(key -> key.startsWith("tranche.dev/"));
+    String names =
+        cluster
+            .kubectl(
+                "get",
+                "secrets,configmaps,leases,jobs,clusterroles,clusterrolebindings,"
+                    + "mutatingwebhookconfigurations,validatingadmissionpolicies,"
+                    + "validatingadmissionpolicybindings",
+                "-A",
+                "-o",
+                "name")
+            .orFail("looking for what is left");
+    assertThat(names.lines()).noneMatch(name -> name.contains("tranche"));
   }
 
   @Override

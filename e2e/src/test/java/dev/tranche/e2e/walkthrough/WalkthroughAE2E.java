@@ -36,25 +36,7 @@ class WalkthroughAE2E {
       reader.type("Remove it");
       Await.until(
           "the GPUs to be withdrawn", 60, () -> reader.allocatable(NODE, "nvidia.com/gpu") == 0);
-      nothingIsLeft(reader);
+      reader.nothingIsLeft(NODE);
     }
-  }
-
-  private static void nothingIsLeft(Walkthrough reader) {
-    var node = reader.client().nodes().withName(NODE).get().getMetadata();
-    assertThat(node.getLabels().keySet()).noneMatch(key -> key.startsWith("nvidia.com/"));
-    assertThat(node.getAnnotations().keySet()).noneMatch(key -> key.startsWith("tranche.dev/"));
-    String names =
-        reader
-            .cluster()
-            .kubectl(
-                "get",
-                "secrets,configmaps,leases,jobs,clusterroles,clusterrolebindings,"
-                    + "mutatingwebhookconfigurations,validatingadmissionpolicies",
-                "-A",
-                "-o",
-                "name")
-            .orFail("looking for what is left");
-    assertThat(names.lines()).noneMatch(name -> name.contains("tranche"));
   }
 }

@@ -7,6 +7,8 @@ package dev.tranche.extender.ledger;
  * @param healthReason empty when healthy
  * @param clientsMax MPS clients; 0: no limit
  * @param cordonReason why the node takes no new pods on it though it is healthy; else empty
+ * @param withheldReplicas that nobody can get: containers hold their part of the GPU as replicas of
+ *     an earlier config
  */
 public record GpuFacts(
     String uuid,
@@ -18,8 +20,9 @@ public record GpuFacts(
     boolean healthy,
     String healthReason,
     int clientsMax,
-    String cordonReason) {
-  /** One that takes new pods, if it is healthy. */
+    String cordonReason,
+    int withheldReplicas) {
+  /** One that takes new pods, if it is healthy, and has had one config only. */
   public GpuFacts(
       String uuid,
       int index,
@@ -40,6 +43,7 @@ public record GpuFacts(
         healthy,
         healthReason,
         clientsMax,
-        "");
+        "",
+        0);
   }
 }

@@ -123,12 +123,13 @@ final class NodeBook {
     Map<String, Integer> stray = stray();
     var gpus = new ArrayList<NodeView.Gpu>(state.gpus().size());
     for (GpuFacts gpu : state.gpus()) {
-      gpus.add(gpu(gpu, counted, stray.getOrDefault(gpu.uuid(), 0), youngSinceMs));
+      gpus.add(gpu(state, gpu, counted, stray.getOrDefault(gpu.uuid(), 0), youngSinceMs));
     }
     return new NodeView(name, availability(), gpus);
   }
 
-  private NodeView.Gpu gpu(GpuFacts gpu, Predicate<Hold> counted, int stray, long youngSinceMs) {
+  private NodeView.Gpu gpu(
+      NodeState state, GpuFacts gpu, Predicate<Hold> counted, int stray, long youngSinceMs) {
     int held = 0;
     int lost = 0;
     int clients = 0;
@@ -141,7 +142,7 @@ final class NodeBook {
       if (hold.placement() == null && PodFacts.takesFrom(hold.resource(), gpu.resource())) {
         lost += hold.replicas();
       } else if (here != null && hold.placement() != null) {
-        held += here;
+        held += Math.max(0, here - state.retired(hold.key(), gpu.uuid()));
         clients += Math.max(1, hold.placement().clients(gpu.uuid()));
         if (hold.sinceMs() >= youngSinceMs) {
           young.add(new NodeView.Young(here, hold.sinceMs()));
@@ -158,17 +159,20 @@ final class NodeBook {
     if (state == null || state.holdings().isEmpty()) {
       return Map.of();
     }
+    NodeState now = state;
     var known = new HashSet<String>();
     holds.values().forEach(h -> known.add(h.key()));
     var stray = new HashMap<String, Integer>();
-    state
-        .holdings()
+    now.holdings()
         .forEach(
             (key, containers) -> {
               if (!known.contains(key) && !ended.containsKey(key)) {
                 containers
                     .values()
                     .forEach(d -> d.forEach((uuid, n) -> stray.merge(uuid, n, Integer::sum)));
+                now.retired()
+                    .getOrDefault(key, Map.of())
+                    .forEach((uuid, n) -> stray.merge(uuid, -n, Integer::sum));
               }
             });
     return stray;

@@ -11,6 +11,8 @@ import org.jspecify.annotations.Nullable;
  * @param serving registered with the kubelet and not draining
  * @param holdings replicas per uuid by {@code namespace/pod} and container, as the kubelet says
  * @param holdingsKnown false: an empty {@code holdings} says nothing
+ * @param retired those of {@code holdings} that the node's config of now makes no more, by pod and
+ *     uuid
  * @param echoes assignments that the node keeps, whoever sent them
  */
 public record NodeState(
@@ -18,18 +20,36 @@ public record NodeState(
     List<GpuFacts> gpus,
     Map<String, Map<String, Map<String, Integer>>> holdings,
     boolean holdingsKnown,
+    Map<String, Map<String, Integer>> retired,
     List<Assignment> echoes) {
   public NodeState {
     gpus = List.copyOf(gpus);
     holdings = Map.copyOf(holdings);
+    retired = Map.copyOf(retired);
     echoes = List.copyOf(echoes);
+  }
+
+  /** Of a node that has had one config only. */
+  public NodeState(
+      boolean serving,
+      List<GpuFacts> gpus,
+      Map<String, Map<String, Map<String, Integer>>> holdings,
+      boolean holdingsKnown,
+      List<Assignment> echoes) {
+    this(serving, gpus, holdings, holdingsKnown, Map.of(), echoes);
+  }
+
+  /** Replicas of an earlier config that a pod holds of a GPU. */
+  int retired(String key, String uuid) {
+    return retired.getOrDefault(key, Map.of()).getOrDefault(uuid, 0);
   }
 
   /** What was held stays held while the kubelet cannot be asked. */
   NodeState orHoldingsOf(@Nullable NodeState before) {
     return holdingsKnown || before == null
         ? this
-        : new NodeState(serving, gpus, before.holdings, before.holdingsKnown, echoes);
+        : new NodeState(
+            serving, gpus, before.holdings, before.holdingsKnown, before.retired, echoes);
   }
 
   /** Without what a pod that has ended held. */
@@ -39,6 +59,6 @@ public record NodeState(
     }
     var others = new HashMap<>(holdings);
     others.remove(key);
-    return new NodeState(serving, gpus, others, holdingsKnown, echoes);
+    return new NodeState(serving, gpus, others, holdingsKnown, retired, echoes);
   }
 }

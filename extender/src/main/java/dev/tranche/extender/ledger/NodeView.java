@@ -17,7 +17,8 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
   }
 
   /**
-   * @param heldReplicas by pods whose GPU is known
+   * @param heldReplicas by pods whose GPU is known; those of an earlier config are not among them,
+   *     but what they are of the GPU now is withheld
    * @param strayReplicas that may be here: by pods whose GPU is unknown, and by pods that only the
    *     kubelet knows
    * @param heldClients containers on it
@@ -32,7 +33,8 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
       List<Young> young) {
     /** Replicas that surely are free. */
     public int freeReplicas() {
-      return Math.max(0, facts.replicas() - heldReplicas - strayReplicas);
+      int given = facts.withheldReplicas() + heldReplicas + strayReplicas;
+      return Math.max(0, facts.replicas() - given);
     }
   }
 

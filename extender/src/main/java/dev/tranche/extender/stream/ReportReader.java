@@ -44,6 +44,7 @@ public final class ReportReader {
             report.getGpusList().stream().map(ReportReader::gpu).toList(),
             holdings(report.getHoldingsList()),
             report.getHoldingsKnown(),
+            Retired.of(report),
             report.getAssignmentsList().stream().map(ReportReader::assignment).toList());
     return new Reading(new Event.Reported(node, state), readings);
   }
@@ -80,7 +81,8 @@ public final class ReportReader {
         gpu.getHealth() == Health.HEALTH_HEALTHY,
         gpu.getHealthReason(),
         gpu.getMaxClients(),
-        gpu.getCordonReason());
+        gpu.getCordonReason(),
+        gpu.getWithheldReplicas());
   }
 
   private static Map<String, Map<String, Map<String, Integer>>> holdings(List<Holding> holdings) {

@@ -129,6 +129,15 @@ public record NodeReplicas(
         byResource.stream().map(r -> r.with(mark)).toList());
   }
 
+  /** Replicas of one GPU that cannot be given. */
+  public int withheld(String uuid) {
+    return (int)
+        byResource.stream()
+            .flatMap(r -> r.all().stream())
+            .filter(r -> r.stage() == Stage.WITHHELD && r.gpu().info().uuid().equals(uuid))
+            .count();
+  }
+
   public int count(Stage stage) {
     return byResource.stream().mapToInt(r -> r.count(stage)).sum();
   }

@@ -69,6 +69,24 @@ class NodeReplicasTest {
   }
 
   @Test
+  void withheld_isWhatHeldReplicasOfAnEarlierConfigTakeOfEachGpu() {
+    hold(sharing(GPU, 10), "GPU-0::7", "GPU-0::8", "GPU-0::9");
+    NodeReplicas four = make(sharing(GPU, 4), sharing(GPU, 4));
+    assertThat(four.withheld("GPU-0")).isEqualTo(2);
+    assertThat(four.withheld("GPU-1")).isZero();
+    // All three as tenths of ten, of which nothing is withheld.
+    assertThat(make(sharing(GPU, 10), sharing(GPU, 10)).withheld("GPU-0")).isZero();
+  }
+
+  @Test
+  void withheld_ofFinerReplicas_isTheRestOfACoarserOne() {
+    hold(sharing(GPU, 4), "GPU-0::0");
+    NodeReplicas ten = make(sharing(GPU, 10), sharing(GPU, 10));
+    assertThat(ten.withheld("GPU-0")).isEqualTo(2);
+    assertThat(ids(ten, Stage.RETIRED)).isEmpty();
+  }
+
+  @Test
   void eachResource_hasItsOwnGpus() {
     NodeReplicas replicas = make(sharing(SHARED, 3), sharing(GPU, 1));
     assertThat(replicas.resources()).containsExactly(GPU, SHARED);

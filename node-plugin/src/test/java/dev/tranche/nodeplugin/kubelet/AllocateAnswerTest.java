@@ -10,17 +10,26 @@ import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 
-/** The expected answers follow from the source of NVIDIA's plugin v0.20. */
+/**
+ * Expected are the answers of NVIDIA's plugin: recorded ones, else those that the source of its
+ * v0.20 gives.
+ */
 class AllocateAnswerTest {
   private static final HostNodes NODES =
       new HostNodes(
@@ -87,6 +96,81 @@ class AllocateAnswerTest {
 
   private static String ro(boolean readOnly) {
     return readOnly ? " ro" : "";
+  }
+
+  /** From {@code e2e/nvidia-plugin/record.sh}: flags, and the answer to the same three replicas. */
+  static Stream<Arguments> recorded() throws IOException {
+    try (InputStream file = AllocateAnswerTest.class.getResourceAsStream("/nvidia-allocate.json")) {
+      assertThat(file).isNotNull();
+      return new JsonObject(Buffer.buffer(file.readAllBytes()))
+          .stream().map(e -> Arguments.of(e.getKey(), recordedLines((JsonObject) e.getValue())));
+    }
+  }
+
+  private static List<String> recordedLines(JsonObject answer) {
+    var lines = new ArrayList<String>();
+    objects(answer, "envs").forEach(envs -> envs.forEach(e -> lines.add(pair("", e))));
+    objects(answer, "mounts")
+        .forEach(
+            m ->
+                lines.add(
+                    "mount "
+                        + m.getString("hostPath")
+                        + " "
+                        + m.getString("containerPath")
+                        + ro(m.getBoolean("readOnly", false))));
+    objects(answer, "devices")
+        .forEach(
+            d ->
+                lines.add(
+                    "device "
+                        + d.getString("hostPath")
+                        + " "
+                        + d.getString("containerPath")
+                        + " "
+                        + d.getString("permissions")));
+    objects(answer, "annotations").forEach(a -> a.forEach(e -> lines.add(pair("@", e))));
+    objects(answer, "cdiDevices").forEach(d -> lines.add("cdi " + d.getString("name")));
+    return lines;
+  }
+
+  private static String pair(String mark, Map.Entry<String, Object> entry) {
+    return mark + entry.getKey() + "=" + entry.getValue();
+  }
+
+  private static Stream<JsonObject> objects(JsonObject answer, String field) {
+    Object value = answer.getValue(field);
+    return switch (value) {
+      case null -> Stream.empty();
+      case JsonArray array -> array.stream().map(JsonObject.class::cast);
+      default -> Stream.of((JsonObject) value);
+    };
+  }
+
+  /** NVIDIA's orders of GPUs and nodes are those of a Go map, another one each time. */
+  private static List<String> inAnyOrder(List<String> lines) {
+    return lines.stream()
+        .map(
+            line -> {
+              int value = line.indexOf('=') + 1;
+              var parts = new TreeSet<>(List.of(line.substring(value).split(",")));
+              return line.substring(0, value) + String.join(",", parts);
+            })
+        .sorted()
+        .toList();
+  }
+
+  @ParameterizedTest
+  @MethodSource("recorded")
+  void sameRequest_isAnsweredAsNvidiasPluginDid(String flags, List<String> expected) {
+    assertThat(inAnyOrder(lines(answer(List.of(ONE, ONE, ZERO), flags))))
+        .isNotEmpty()
+        .isEqualTo(inAnyOrder(expected));
+  }
+
+  @Test
+  void everyStrategy_isRecordedWithBothIdsAndWithNodes() throws IOException {
+    assertThat(recorded()).hasSize(16);
   }
 
   static Stream<Arguments> answers() {

@@ -1,0 +1,100 @@
+package dev.tranche.e2e.walkthrough;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.PodSpecs;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+
+/**
+ * Another image, more replicas of the parts, another number of replicas per GPU, and all of it
+ * back, while pods run and others are created.
+ */
+class UpgradeE2E {
+  private static final String NODE = "one";
+  private static final int GPUS = 2;
+  private static final Path POD_RESOURCES = Unharmed.podResources("upgrade");
+  private static final List<String> SECRETS =
+      List.of("tranche-ca", "tranche-webhook-tls", "tranche-extender-tls");
+
+  @Test
+  void page_disturbsNoPod_andKeepsTheCertificates() throws Exception {
+    try (var reader = start()) {
+      String image = Artifacts.of(Walkthrough.ROOT).image();
+      reader.nameImage(NODE, image, image + "-older");
+      var pods = new Unharmed(reader, POD_RESOURCES);
+      reader.terminal().set("IMAGE_TAG", image.substring(image.lastIndexOf(':') + 1) + "-older");
+      values(reader, "{webhook: {replicas: 1}, extender: {replicas: 1}}");
+      reader.type("Upgrade");
+      reader.awaitAllocatable(NODE, GPUS * 10);
+      pods.run(PodSpecs.fraction("share", "0.3"));
+      pods.run(PodSpecs.plain("plain", 1));
+      Map<String, Map<String, String>> secrets = secrets(reader);
+
+      reader.terminal().set("IMAGE_TAG", image.substring(image.lastIndexOf(':') + 1));
+      values(reader, "{}");
+      try (var traffic = Traffic.start(reader)) {
+        reader.type("Upgrade");
+        traffic.unhindered();
+      }
+      pods.check();
+      assertThat(reader.pods("tranche", "app.kubernetes.io/component", "webhook"))
+          .filteredOn(pod -> pod.getMetadata().getDeletionTimestamp() == null)
+          .hasSize(2);
+      pods.awaitCounted("tranche", NODE);
+
+      values(reader, "{replicas: 5}");
+      reader.type("Upgrade");
+      // A change of the pod makes the kubelet look at its ConfigMap at once.
+      reader.typeOwn(
+          "kubectl -n tranche annotate pods -l app.kubernetes.io/component=node-plugin touched=now");
+      reader.awaitLabel(NODE, Names.LABEL_REPLICAS, "5");
+      pods.run(PodSpecs.fraction("of-five", "0.4"));
+      assertThat(pods.holds("of-five")).hasSize(2);
+      pods.check();
+
+      reader.terminal().set("REVISION", "1");
+      reader.type("Roll back");
+      reader.awaitLabel(NODE, Names.LABEL_REPLICAS, "10");
+      pods.run(PodSpecs.fraction("of-ten-again", "0.2"));
+      assertThat(pods.holds("of-ten-again")).hasSize(2);
+      pods.awaitCounted("tranche", NODE);
+      pods.check();
+      assertThat(secrets(reader)).isEqualTo(secrets);
+
+      reader.type("Uninstall");
+      reader.awaitAllocatable(NODE, 0);
+      reader.nothingIsLeft(NODE);
+      pods.check();
+    }
+  }
+
+  private static Walkthrough start() {
+    return Walkthrough.start(
+        "../platform-engineer.md",
+        Map.of(NODE, List.of(Model.T4, Model.T4)),
+        node -> node.mount(POD_RESOURCES, "/var/lib/kubelet/pod-resources"));
+  }
+
+  private static void values(Walkthrough reader, String yaml) throws IOException {
+    Files.writeString(reader.terminal().folder().resolve("values.yaml"), yaml);
+  }
+
+  private static Map<String, Map<String, String>> secrets(Walkthrough reader) {
+    var kept = new TreeMap<String, Map<String, String>>();
+    for (String name : SECRETS) {
+      kept.put(
+          name,
+          reader.client().secrets().inNamespace("tranche").withName(name).require().getData());
+    }
+    return kept;
+  }
+}

@@ -1,0 +1,126 @@
+package dev.tranche.extender.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.Holding;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.placement.Placement;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Replicas of two configs on one GPU: never more is offered than the kubelet can give. */
+class GenerationsTest {
+  private static final String NODE = "node";
+  private static final String UUID = "GPU-0";
+
+  private final Ledger ledger = new Ledger(Timing.DEFAULT);
+
+  private static NodeReport.Builder report(int replicas, int withheld) {
+    return NodeReport.newBuilder()
+        .setRegistered(true)
+        .setHoldingsKnown(true)
+        .addGpus(
+            Gpu.newBuilder()
+                .setUuid(UUID)
+                .setResource(Names.RESOURCE)
+                .setReplicas(replicas)
+                .setShared(replicas > 1)
+                .setWithheldReplicas(withheld)
+                .setHealth(Health.HEALTH_HEALTHY));
+  }
+
+  private static Holding holds(String pod, int first, int count) {
+    return Holding.newBuilder()
+        .setNamespace("ns")
+        .setPod(pod)
+        .setContainer("main")
+        .setResource(Names.RESOURCE)
+        .addAllDeviceIds(
+            IntStream.range(first, first + count).mapToObj(k -> UUID + "::" + k).toList())
+        .build();
+  }
+
+  private void tell(NodeReport.Builder report) {
+    ledger.apply(ReportReader.read(NODE, report.build(), 0).report(), 0);
+  }
+
+  private void bound(String name, int replicas, int of) {
+    ledger.apply(new Event.PodSeen(pod(name, NODE, replicas, of)), 0);
+  }
+
+  private static PodFacts pod(
+      String name, @org.jspecify.annotations.Nullable String node, int replicas, int of) {
+    var request = new Demand.Request("main", Demand.Kind.APP, replicas);
+    var annotations = Map.of(Names.GPU, UUID, Names.REPLICAS_PER_GPU, Integer.toString(of));
+    return new PodFacts(
+        name, "ns", name, node, false, false, Names.RESOURCE, List.of(request), annotations);
+  }
+
+  private int free() {
+    return ledger.view(NODE, hold -> true, 0).gpus().getFirst().freeReplicas();
+  }
+
+  @Test
+  void coarserConfig_countsWhatIsRetiredAsTheNodeSays_andOnce() {
+    tell(report(10, 0).addHoldings(holds("old", 7, 3)));
+    bound("old", 3, 10);
+    assertThat(free()).isEqualTo(7);
+    tell(report(4, 2).addHoldings(holds("old", 7, 3)));
+    assertThat(free()).isEqualTo(2);
+    tell(report(4, 2).addHoldings(holds("old", 7, 3)).addHoldings(holds("new", 0, 1)));
+    assertThat(free()).as("one of now, of a pod not seen yet").isEqualTo(1);
+    bound("new", 1, 4);
+    assertThat(free()).isEqualTo(1);
+  }
+
+  @Test
+  void coarserConfig_withIdsThatItMakesToo_countsEachOfThem() {
+    tell(report(4, 0).addHoldings(holds("old", 0, 3)));
+    bound("old", 3, 10);
+    assertThat(free()).as("no other id is left for anybody").isEqualTo(1);
+  }
+
+  @Test
+  void finerConfig_offersNoneOfWhatACoarseReplicaTakes() {
+    tell(report(10, 2).addHoldings(holds("old", 0, 1)));
+    bound("old", 1, 4);
+    assertThat(free()).isEqualTo(7);
+  }
+
+  @Test
+  void podThatHasEnded_freesNothing_beforeTheNodeCanGiveItAgain() {
+    tell(report(10, 0).addHoldings(holds("old", 7, 3)));
+    bound("old", 3, 10);
+    tell(report(4, 2).addHoldings(holds("old", 7, 3)));
+    ledger.apply(new Event.PodGone("old", "ns/old"), 0);
+    assertThat(free()).isEqualTo(2);
+    ledger.apply(
+        new Event.BindStarted(
+            pod("new", null, 2, 4),
+            NODE,
+            Placement.of(
+                List.of(new Placement.Container("main", List.of(new Placement.Share(UUID, 2)))))),
+        0);
+    assertThat(free()).isZero();
+    tell(report(4, 0));
+    assertThat(free()).isEqualTo(2);
+  }
+
+  @Test
+  void otherResource_isAnEarlierConfigsToo() {
+    tell(
+        report(10, 10)
+            .addHoldings(holds("old", 0, 1).toBuilder().setResource("nvidia.com/gpu.old")));
+    assertThat(free()).isZero();
+  }
+}
