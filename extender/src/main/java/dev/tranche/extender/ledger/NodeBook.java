@@ -142,7 +142,9 @@ final class NodeBook {
       if (hold.placement() == null && PodFacts.takesFrom(hold.resource(), gpu.resource())) {
         lost += hold.replicas();
       } else if (here != null && hold.placement() != null) {
-        held += Math.max(0, here - state.retired(hold.key(), gpu.uuid()));
+        // Unconfirmed: the list may still be of an earlier pod of that name.
+        int retired = hold.confirmed() ? state.retired(hold.key(), gpu.uuid()) : 0;
+        held += Math.max(0, here - retired);
         clients += Math.max(1, hold.placement().clients(gpu.uuid()));
         if (hold.sinceMs() >= youngSinceMs) {
           young.add(new NodeView.Young(here, hold.sinceMs()));

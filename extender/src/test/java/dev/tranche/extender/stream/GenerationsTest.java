@@ -55,15 +55,19 @@ class GenerationsTest {
   }
 
   private void bound(String name, int replicas, int of) {
-    ledger.apply(new Event.PodSeen(pod(name, NODE, replicas, of)), 0);
+    ledger.apply(new Event.PodSeen(pod(name, name, NODE, replicas, of)), 0);
   }
 
   private static PodFacts pod(
-      String name, @org.jspecify.annotations.Nullable String node, int replicas, int of) {
+      String uid,
+      String name,
+      @org.jspecify.annotations.Nullable String node,
+      int replicas,
+      int of) {
     var request = new Demand.Request("main", Demand.Kind.APP, replicas);
     var annotations = Map.of(Names.GPU, UUID, Names.REPLICAS_PER_GPU, Integer.toString(of));
     return new PodFacts(
-        name, "ns", name, node, false, false, Names.RESOURCE, List.of(request), annotations);
+        uid, "ns", name, node, false, false, Names.RESOURCE, List.of(request), annotations);
   }
 
   private int free() {
@@ -104,16 +108,29 @@ class GenerationsTest {
     tell(report(4, 2).addHoldings(holds("old", 7, 3)));
     ledger.apply(new Event.PodGone("old", "ns/old"), 0);
     assertThat(free()).isEqualTo(2);
-    ledger.apply(
-        new Event.BindStarted(
-            pod("new", null, 2, 4),
-            NODE,
-            Placement.of(
-                List.of(new Placement.Container("main", List.of(new Placement.Share(UUID, 2)))))),
-        0);
+    bind(pod("new", "new", null, 2, 4));
     assertThat(free()).isZero();
     tell(report(4, 0));
     assertThat(free()).isEqualTo(2);
+  }
+
+  /** A StatefulSet's pod, made anew while the kubelet still lists the one before. */
+  @Test
+  void podOfTheNameOfAnEarlierOne_isCountedWhole() {
+    tell(report(10, 0).addHoldings(holds("web-0", 7, 3)));
+    bound("web-0", 3, 10);
+    tell(report(4, 2).addHoldings(holds("web-0", 7, 3)));
+    assertThat(free()).isEqualTo(2);
+    ledger.apply(new Event.PodGone("web-0", "ns/web-0"), 0);
+    bind(pod("next", "web-0", null, 2, 4));
+    tell(report(4, 2).addHoldings(holds("web-0", 7, 3)));
+    assertThat(free()).isZero();
+  }
+
+  private void bind(PodFacts pod) {
+    var share = new Placement.Share(UUID, pod.demand(1).peakReplicas());
+    var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
+    ledger.apply(new Event.BindStarted(pod, NODE, place), 0);
   }
 
   @Test
