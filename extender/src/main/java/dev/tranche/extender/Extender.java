@@ -8,6 +8,7 @@ import dev.tranche.extender.cluster.NodeEvents;
 import dev.tranche.extender.cluster.NodeLabels;
 import dev.tranche.extender.cluster.TlsSecret;
 import dev.tranche.extender.cluster.TokenReviewer;
+import dev.tranche.extender.http.Clients;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
@@ -35,7 +36,6 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
-import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -72,7 +72,7 @@ public final class Extender implements AutoCloseable {
   private @Nullable Informers informers;
   private @Nullable HttpServer ops;
   private volatile @Nullable StreamServer stream;
-  private volatile @Nullable PemKeyCertOptions newest;
+  private volatile TlsSecret.@Nullable Material newest;
   private Future<Void> certificates = Future.succeededFuture();
 
   /**
@@ -161,7 +161,8 @@ public final class Extender implements AutoCloseable {
     observe();
     return vertx
         .deployVerticle(verbs)
-        .compose(deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null))
+        .compose(
+            deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null, null))
         .compose(listening -> serveOps())
         .onSuccess(serving -> hearAndSee())
         .mapEmpty();
@@ -246,22 +247,22 @@ public final class Extender implements AutoCloseable {
    * The first certificate opens the ports that need one; later ones renew it. One after the other,
    * and an open that fails is tried again until there is a newer certificate.
    */
-  private synchronized void certified(PemKeyCertOptions options) {
-    newest = options;
-    certificates = certificates.transform(before -> use(options, OPEN_AGAIN_MS));
+  private synchronized void certified(TlsSecret.Material material) {
+    newest = material;
+    certificates = certificates.transform(before -> use(material, OPEN_AGAIN_MS));
   }
 
   /** Never fails. */
-  private Future<Void> use(PemKeyCertOptions options, long againMs) {
-    if (!options.equals(newest)) {
+  private Future<Void> use(TlsSecret.Material material, long againMs) {
+    if (!material.equals(newest)) {
       return Future.succeededFuture();
     }
     StreamServer open = stream;
     Future<?> used =
         open == null
-            ? openWith(options)
-            : open.renew(options)
-                .compose(done -> verbsTls() ? verbs.renew(options) : Future.succeededFuture(true));
+            ? openWith(material)
+            : open.renew(material.served())
+                .compose(done -> verbsTls() ? renewVerbs(material) : Future.succeededFuture(true));
     return used.onSuccess(done -> log.info("the certificate of Secret {} is in use", tlsSecret()))
         .onFailure(e -> log.error("the certificate of Secret {} is unusable", tlsSecret(), e))
         .<Void>mapEmpty()
@@ -271,18 +272,42 @@ public final class Extender implements AutoCloseable {
                     ? Future.succeededFuture()
                     : vertx
                         .timer(againMs, TimeUnit.MILLISECONDS)
-                        .compose(due -> use(options, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
+                        .compose(due -> use(material, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
   }
 
   private boolean verbsTls() {
     return config.verbsTls();
   }
 
-  private Future<?> openWith(PemKeyCertOptions options) {
+  private Future<Boolean> renewVerbs(TlsSecret.Material material) {
+    try {
+      return verbs.renew(material.served(), clients(material));
+    } catch (IllegalStateException unusable) {
+      return Future.failedFuture(unusable);
+    }
+  }
+
+  /** Who may ask; null where anybody may. */
+  private @Nullable Clients clients(TlsSecret.Material material) {
+    if (!config.verbsClientCertificate()) {
+      return null;
+    }
+    return new Clients(
+        material
+            .authorities()
+            .orElseThrow(
+                () ->
+                    new IllegalStateException(
+                        "Secret %s/%s has no ca.crt, by which kube-scheduler's certificate is known"
+                            .formatted(config.namespace(), tlsSecret()))),
+        config.schedulerClient());
+  }
+
+  private Future<?> openWith(TlsSecret.Material material) {
     var server =
         new StreamServer(
             address(config.stream()),
-            options,
+            material.served(),
             tokens,
             streams,
             core,
@@ -294,8 +319,7 @@ public final class Extender implements AutoCloseable {
         .compose(
             deployed ->
                 verbsTls()
-                    ? verbs
-                        .listen(options)
+                    ? listenVerbs(material)
                         .recover(
                             failed ->
                                 vertx
@@ -303,6 +327,14 @@ public final class Extender implements AutoCloseable {
                                     .transform(closed -> Future.failedFuture(failed)))
                     : Future.succeededFuture())
         .onSuccess(listening -> stream = server);
+  }
+
+  private Future<Void> listenVerbs(TlsSecret.Material material) {
+    try {
+      return verbs.listen(material.served(), clients(material));
+    } catch (IllegalStateException unusable) {
+      return Future.failedFuture(unusable);
+    }
   }
 
   private static SocketAddress address(ExtenderConfig.Address address) {

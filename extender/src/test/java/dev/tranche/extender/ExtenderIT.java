@@ -360,6 +360,8 @@ final class ExtenderIT {
         Policy.LOAD,
         new ExtenderConfig.Address("127.0.0.1", 0),
         service,
+        false,
+        "tranche-scheduler",
         service,
         new ExtenderConfig.Address("127.0.0.1", 0),
         new ExtenderConfig.Address("127.0.0.1", 0),
