@@ -8,6 +8,7 @@ import dev.tranche.extender.cluster.NodeEvents;
 import dev.tranche.extender.cluster.NodeLabels;
 import dev.tranche.extender.cluster.TlsSecret;
 import dev.tranche.extender.cluster.TokenReviewer;
+import dev.tranche.extender.cluster.Unshared;
 import dev.tranche.extender.http.Clients;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
@@ -50,6 +51,7 @@ public final class Extender implements AutoCloseable {
 
   private static final long STOP_S = 10;
   private static final long LABELS_MS = 10_000;
+  private static final long UNSHARED_MS = 1_000;
   private static final long OPEN_AGAIN_MS = 500;
   private static final long OPEN_AGAIN_MAX_MS = 30_000;
   private static final Logger log = LoggerFactory.getLogger(Extender.class);
@@ -65,6 +67,7 @@ public final class Extender implements AutoCloseable {
   private final VerbServer verbs;
   private final NodeEvents nodeEvents;
   private final NodeLabels nodeLabels;
+  private final Unshared unshared;
   private final TokenReviewer tokens;
   private final TlsSecret certificate;
   private final Leadership leadership;
@@ -101,6 +104,13 @@ public final class Extender implements AutoCloseable {
             this::deciding,
             this::advertises,
             core::nowMs);
+    this.unshared =
+        new Unshared(
+            config.resources(),
+            config.schedulerName(),
+            event -> verbs.loop().here(api.event(event)),
+            this::deciding,
+            metrics);
     var account = config.serviceAccount();
     this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
     this.certificate = new TlsSecret(client, config.namespace(), tlsSecret(), this::certified);
@@ -196,10 +206,12 @@ public final class Extender implements AutoCloseable {
   }
 
   private void hearAndSee() {
-    var watched = new Informers(client, config.resources(), core, verbs.loop(), nodeLabels);
+    var watched =
+        new Informers(client, config.resources(), core, verbs.loop(), nodeLabels, unshared);
     informers = watched;
     watched.start();
     certificate.start();
+    vertx.setPeriodic(UNSHARED_MS, id -> verbs.loop().run(unshared::tick));
     vertx.setPeriodic(LABELS_MS, id -> verbs.loop().run(nodeLabels::tick));
     if (config.leaderElect()) {
       core.gate(leadership::missing);

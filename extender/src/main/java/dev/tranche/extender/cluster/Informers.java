@@ -33,18 +33,25 @@ public final class Informers implements AutoCloseable {
   private final Core core;
   private final Loop loop;
   private final NodeLabels labels;
+  private final Unshared unshared;
   private final Set<String> listed = ConcurrentHashMap.newKeySet();
   private @Nullable SharedIndexInformer<Pod> pods;
   private @Nullable SharedIndexInformer<Node> nodes;
   private @Nullable SharedIndexInformer<PodDisruptionBudget> budgets;
 
   public Informers(
-      KubernetesClient client, List<String> resources, Core core, Loop loop, NodeLabels labels) {
+      KubernetesClient client,
+      List<String> resources,
+      Core core,
+      Loop loop,
+      NodeLabels labels,
+      Unshared unshared) {
     this.client = client;
     this.resources = List.copyOf(resources);
     this.core = core;
     this.loop = loop;
     this.labels = labels;
+    this.unshared = unshared;
   }
 
   /** Returns at once; the core is told when both have shown everything. */
@@ -119,10 +126,11 @@ public final class Informers implements AutoCloseable {
 
   /** Others' pods take CPU and memory, which only packing asks about. */
   private boolean counts(Pod pod) {
-    return core.packs() || PodReader.read(pod, resources).isPresent();
+    return core.packs() || PodReader.read(pod, resources).isPresent() || unshared.lacks(pod);
   }
 
   private void podSeen(Pod pod) {
+    unshared.seen(pod);
     if (counts(pod)) {
       String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
       boolean ended = "Succeeded".equals(phase) || "Failed".equals(phase);
@@ -138,6 +146,7 @@ public final class Informers implements AutoCloseable {
   private void podGone(Pod pod) {
     String uid = pod.getMetadata().getUid();
     String key = key(pod);
+    unshared.gone(uid);
     core.packing.hosts.podGone(uid);
     loop.run(() -> core.told(new Event.PodGone(uid, key)));
   }
