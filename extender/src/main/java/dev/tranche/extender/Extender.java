@@ -9,6 +9,8 @@ import dev.tranche.extender.cluster.NodeLabels;
 import dev.tranche.extender.cluster.StartupTaints;
 import dev.tranche.extender.cluster.TlsSecret;
 import dev.tranche.extender.cluster.TokenReviewer;
+import dev.tranche.extender.cluster.Unshared;
+import dev.tranche.extender.http.Clients;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
@@ -37,7 +39,6 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
-import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -52,6 +53,7 @@ public final class Extender implements AutoCloseable {
 
   private static final long STOP_S = 10;
   private static final long LABELS_MS = 10_000;
+  private static final long UNSHARED_MS = 1_000;
   private static final long OPEN_AGAIN_MS = 500;
   private static final long OPEN_AGAIN_MAX_MS = 30_000;
   private static final Logger log = LoggerFactory.getLogger(Extender.class);
@@ -68,6 +70,7 @@ public final class Extender implements AutoCloseable {
   private final NodeEvents nodeEvents;
   private final NodeLabels nodeLabels;
   private final StartupTaints startupTaints;
+  private final Unshared unshared;
   private final TokenReviewer tokens;
   private final TlsSecret certificate;
   private final Leadership leadership;
@@ -75,7 +78,7 @@ public final class Extender implements AutoCloseable {
   private @Nullable Informers informers;
   private @Nullable HttpServer ops;
   private volatile @Nullable StreamServer stream;
-  private volatile @Nullable PemKeyCertOptions newest;
+  private volatile TlsSecret.@Nullable Material newest;
   private Future<Void> certificates = Future.succeededFuture();
 
   /**
@@ -109,6 +112,13 @@ public final class Extender implements AutoCloseable {
             (node, patch) -> patched(node, PatchType.JSON, patch),
             this::deciding,
             core::nowMs,
+            metrics);
+    this.unshared =
+        new Unshared(
+            config.resources(),
+            config.schedulerName(),
+            event -> verbs.loop().here(api.event(event)),
+            this::deciding,
             metrics);
     var account = config.serviceAccount();
     this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
@@ -175,7 +185,8 @@ public final class Extender implements AutoCloseable {
     observe();
     return vertx
         .deployVerticle(verbs)
-        .compose(deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null))
+        .compose(
+            deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null, null))
         .compose(listening -> serveOps())
         .onSuccess(serving -> hearAndSee())
         .mapEmpty();
@@ -210,10 +221,18 @@ public final class Extender implements AutoCloseable {
 
   private void hearAndSee() {
     var watched =
-        new Informers(client, config.resources(), core, verbs.loop(), nodeLabels, startupTaints);
+        new Informers(
+            client,
+            config.resources(),
+            core,
+            verbs.loop(),
+            nodeLabels,
+            startupTaints,
+            unshared);
     informers = watched;
     watched.start();
     certificate.start();
+    vertx.setPeriodic(UNSHARED_MS, id -> verbs.loop().run(unshared::tick));
     vertx.setPeriodic(LABELS_MS, id -> verbs.loop().run(nodeLabels::tick));
     if (config.leaderElect()) {
       core.gate(leadership::missing);
@@ -261,22 +280,22 @@ public final class Extender implements AutoCloseable {
    * The first certificate opens the ports that need one; later ones renew it. One after the other,
    * and an open that fails is tried again until there is a newer certificate.
    */
-  private synchronized void certified(PemKeyCertOptions options) {
-    newest = options;
-    certificates = certificates.transform(before -> use(options, OPEN_AGAIN_MS));
+  private synchronized void certified(TlsSecret.Material material) {
+    newest = material;
+    certificates = certificates.transform(before -> use(material, OPEN_AGAIN_MS));
   }
 
   /** Never fails. */
-  private Future<Void> use(PemKeyCertOptions options, long againMs) {
-    if (!options.equals(newest)) {
+  private Future<Void> use(TlsSecret.Material material, long againMs) {
+    if (!material.equals(newest)) {
       return Future.succeededFuture();
     }
     StreamServer open = stream;
     Future<?> used =
         open == null
-            ? openWith(options)
-            : open.renew(options)
-                .compose(done -> verbsTls() ? verbs.renew(options) : Future.succeededFuture(true));
+            ? openWith(material)
+            : open.renew(material.served())
+                .compose(done -> verbsTls() ? renewVerbs(material) : Future.succeededFuture(true));
     return used.onSuccess(done -> log.info("the certificate of Secret {} is in use", tlsSecret()))
         .onFailure(e -> log.error("the certificate of Secret {} is unusable", tlsSecret(), e))
         .<Void>mapEmpty()
@@ -286,18 +305,42 @@ public final class Extender implements AutoCloseable {
                     ? Future.succeededFuture()
                     : vertx
                         .timer(againMs, TimeUnit.MILLISECONDS)
-                        .compose(due -> use(options, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
+                        .compose(due -> use(material, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
   }
 
   private boolean verbsTls() {
     return config.verbsTls();
   }
 
-  private Future<?> openWith(PemKeyCertOptions options) {
+  private Future<Boolean> renewVerbs(TlsSecret.Material material) {
+    try {
+      return verbs.renew(material.served(), clients(material));
+    } catch (IllegalStateException unusable) {
+      return Future.failedFuture(unusable);
+    }
+  }
+
+  /** Who may ask; null where anybody may. */
+  private @Nullable Clients clients(TlsSecret.Material material) {
+    if (!config.verbsClientCertificate()) {
+      return null;
+    }
+    return new Clients(
+        material
+            .authorities()
+            .orElseThrow(
+                () ->
+                    new IllegalStateException(
+                        "Secret %s/%s has no ca.crt, by which kube-scheduler's certificate is known"
+                            .formatted(config.namespace(), tlsSecret()))),
+        config.schedulerClient());
+  }
+
+  private Future<?> openWith(TlsSecret.Material material) {
     var server =
         new StreamServer(
             address(config.stream()),
-            options,
+            material.served(),
             tokens,
             streams,
             core,
@@ -309,8 +352,7 @@ public final class Extender implements AutoCloseable {
         .compose(
             deployed ->
                 verbsTls()
-                    ? verbs
-                        .listen(options)
+                    ? listenVerbs(material)
                         .recover(
                             failed ->
                                 vertx
@@ -318,6 +360,14 @@ public final class Extender implements AutoCloseable {
                                     .transform(closed -> Future.failedFuture(failed)))
                     : Future.succeededFuture())
         .onSuccess(listening -> stream = server);
+  }
+
+  private Future<Void> listenVerbs(TlsSecret.Material material) {
+    try {
+      return verbs.listen(material.served(), clients(material));
+    } catch (IllegalStateException unusable) {
+      return Future.failedFuture(unusable);
+    }
   }
 
   private static SocketAddress address(ExtenderConfig.Address address) {

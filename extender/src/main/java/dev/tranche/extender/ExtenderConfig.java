@@ -23,6 +23,8 @@ public record ExtenderConfig(
     Policy policy,
     Address verbs,
     boolean verbsTls,
+    boolean verbsClientCertificate,
+    String schedulerName,
     boolean leaderElect,
     Address stream,
     Address metrics,
@@ -44,6 +46,11 @@ public record ExtenderConfig(
     public String toString() {
       return host + ":" + port;
     }
+  }
+
+  /** The name in the certificate that kube-scheduler shows. */
+  String schedulerClient() {
+    return name + "-scheduler-client";
   }
 
   public record ServiceAccount(String namespace, String name) {}
@@ -69,6 +76,8 @@ public record ExtenderConfig(
             reader.policy(flags.policy),
             reader.address("--verbs-address", flags.verbsAddress),
             flags.verbsTls,
+            reader.clientCertificate(flags),
+            flags.schedulerName,
             flags.leaderElect,
             reader.address("--stream-address", flags.streamAddress),
             reader.address("--metrics-address", flags.metricsAddress),
@@ -108,6 +117,17 @@ public record ExtenderConfig(
         wrong("--resource", value, "extended resources such as nvidia.com/gpu, comma-separated");
       }
       return resources;
+    }
+
+    boolean clientCertificate(ExtenderFlags flags) {
+      String value = flags.verbsClientCertificate;
+      boolean required = value.equals("required");
+      if (!required && !value.equals("off")) {
+        wrong("--verbs-client-certificate", value, "required or off");
+      } else if (required && !flags.verbsTls) {
+        wrong("--verbs-client-certificate", value, "off, unless --verbs-tls is set");
+      }
+      return required;
     }
 
     Policy policy(String value) {

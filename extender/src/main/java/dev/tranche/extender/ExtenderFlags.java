@@ -56,6 +56,21 @@ final class ExtenderFlags {
   boolean verbsTls;
 
   @Option(
+      names = "--verbs-client-certificate",
+      defaultValue = "${env:TRANCHE_VERBS_CLIENT_CERTIFICATE:-off}",
+      description =
+          "required: only who shows the certificate <name>-scheduler-client of our authority may"
+              + " ask, with --verbs-tls; off: anybody.")
+  String verbsClientCertificate = "";
+
+  @Option(
+      names = "--scheduler-name",
+      defaultValue = "${env:TRANCHE_SCHEDULER_NAME:-}",
+      description =
+          "Scheduler of the pods that the webhook rewrites, beside the cluster's default one.")
+  String schedulerName = "";
+
+  @Option(
       names = "--leader-elect",
       arity = "0..1",
       fallbackValue = "true",

@@ -3,6 +3,7 @@ package dev.tranche.extender;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.score.Policy;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import picocli.CommandLine;
 
@@ -33,6 +34,8 @@ final class ExtenderConfigTest {
             "--policy=packed",
             "--verbs-address=0.0.0.0:8443",
             "--verbs-tls",
+            "--verbs-client-certificate=required",
+            "--scheduler-name=slice-scheduler",
             "--leader-elect",
             "--stream-address=[::]:9444",
             "--metrics-address=127.0.0.1:9091",
@@ -42,6 +45,9 @@ final class ExtenderConfigTest {
     assertThat(config.resources()).hasSize(2);
     assertThat(config.policy()).isEqualTo(Policy.PACKED);
     assertThat(config.verbsTls()).isTrue();
+    assertThat(config.verbsClientCertificate()).isTrue();
+    assertThat(config.schedulerClient()).isEqualTo("slice-scheduler-client");
+    assertThat(config.schedulerName()).isEqualTo("slice-scheduler");
     assertThat(config.leaderElect()).isTrue();
     assertThat(config.stream().host()).isEqualTo("::");
     assertThat(config.serviceAccount().name()).isEqualTo("slice-node-plugin");
@@ -56,6 +62,18 @@ final class ExtenderConfigTest {
     assertThat(((ExtenderConfig.Parsed.Invalid) parsed).errors())
         .hasSizeGreaterThanOrEqualTo(3)
         .anyMatch(e -> e.contains("--policy is \"best\"; allowed: load, spread or packed"));
+  }
+
+  @Test
+  void clientCertificates_needTls() {
+    assertThat(errors("--verbs-client-certificate=required"))
+        .anyMatch(e -> e.contains("allowed: off, unless --verbs-tls is set"));
+    assertThat(errors("--verbs-client-certificate=yes"))
+        .anyMatch(e -> e.contains("allowed: required or off"));
+  }
+
+  private static List<String> errors(String... args) {
+    return ((ExtenderConfig.Parsed.Invalid) parse(args)).errors();
   }
 
   private static ExtenderConfig valid(String... args) {

@@ -114,6 +114,25 @@ final class ExtenderIT {
   }
 
   @Test
+  void podFromBeforeTheWebhook_isToldByAnEvent() throws Exception {
+    try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
+      ready();
+      Pod early = template("early", 3).build();
+      early.getMetadata().getAnnotations().remove(Names.REPLICAS_PER_GPU);
+      early.getSpec().getContainers().getFirst().setResources(null);
+      client.pods().inNamespace("team-a").resource(early).create();
+      until(() -> !client.v1().events().inNamespace("team-a").list().getItems().isEmpty());
+      var event = client.v1().events().inNamespace("team-a").list().getItems().getFirst();
+      assertThat(event.getReason()).isEqualTo("GpuShareMissing");
+      assertThat(event.getInvolvedObject().getUid()).isEqualTo(uid("early"));
+      assertThat(ops("/metrics")).contains("tranche_extender_unshared_pods 1.0");
+      client.pods().inNamespace("team-a").withName("early").delete();
+      until(() -> ops("/metrics").contains("tranche_extender_unshared_pods 0.0"));
+      assertThat(a.directives).noneMatch(d -> d.getAssignCount() > 0);
+    }
+  }
+
+  @Test
   void rejectedPod_isToldWhyAndWokenWhenMemoryEases() throws Exception {
     try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, 14 * GIB)))) {
       ready();
@@ -390,6 +409,8 @@ final class ExtenderIT {
         Policy.LOAD,
         new ExtenderConfig.Address("127.0.0.1", 0),
         service,
+        false,
+        "tranche-scheduler",
         service,
         new ExtenderConfig.Address("127.0.0.1", 0),
         new ExtenderConfig.Address("127.0.0.1", 0),

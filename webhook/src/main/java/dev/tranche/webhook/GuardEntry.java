@@ -5,13 +5,22 @@ import dev.tranche.webhook.WebhookMetrics.Outcome;
 import dev.tranche.webhook.guard.Found;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.Undecided;
 import dev.tranche.webhook.guard.Verdict;
 import io.vertx.core.buffer.Buffer;
 import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Keeps pods from GPUs that they did not ask for. */
 final class GuardEntry implements Entry {
   static final String PATH = "/mutate/guard";
+  private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
+  private static final Mutation FAILED =
+      new Mutation.Denied(
+          "Tranche's guard failed on this pod, by a defect of its own, and the pod names GPUs, their devices or NVIDIA_VISIBLE_DEVICES, so it is refused; take that away, or have your administrator read the webhook's log and exempt the namespace meanwhile (label tranche.dev/guard: exempt).");
+  private static final Logger LOG = LoggerFactory.getLogger(GuardEntry.class);
 
   private final Guard guard;
   private final GuardMode mode;
@@ -30,28 +39,55 @@ final class GuardEntry implements Entry {
 
   @Override
   public Answer review(byte[] body) {
+    try {
+      return reviewed(body);
+    } catch (RuntimeException | StackOverflowError bug) {
+      return undecided(new Undecided(body), bug);
+    }
+  }
+
+  /** An error would let the pod pass, so a defect of ours is no error where a pod is suspect. */
+  private Answer undecided(Undecided review, Throwable bug) {
+    boolean denied = !review.uid().isEmpty() && review.reaches(mode);
+    metrics.count(Outcome.FAILED);
+    metrics.guardFailed(denied);
+    LOG.error("the guard failed on review {}, {}", review.uid(), denied ? "denied" : "let in", bug);
+    return review.uid().isEmpty()
+        ? new Answer.Bad("the guard failed on it, and it has no request.uid")
+        : new Answer.Review(
+            Buffer.buffer(AdmissionReview.answer(review.uid(), denied ? FAILED : UNCHANGED)));
+  }
+
+  private Answer reviewed(byte[] body) {
     long startNanos = System.nanoTime();
     return switch (AdmissionReview.readGuarded(body)) {
       case Read.Malformed(String reason) -> new Answer.Bad(reason);
       case Read.Guarded review -> judge(review, startNanos);
-      case Read.Refused(String uid, var denied) -> {
-        metrics.admitted(Outcome.DENIED, 0, System.nanoTime() - startNanos);
-        yield new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, denied)));
-      }
+      case Read.Refused(String uid, var denied) -> refused(uid, denied, startNanos);
       case Read.PodCreation(String uid, String who, var pod) -> unchanged(uid, startNanos);
       case Read.NotOurs(String uid) -> unchanged(uid, startNanos);
     };
   }
 
   private Answer unchanged(String uid, long startNanos) {
-    var answer =
-        new Answer.Review(
-            Buffer.buffer(AdmissionReview.answer(uid, new Mutation.Unchanged(List.of()))));
+    var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, UNCHANGED)));
     metrics.admitted(Outcome.UNCHANGED, 0, System.nanoTime() - startNanos);
     return answer;
   }
 
+  private Answer refused(String uid, Mutation.Denied denied, long startNanos) {
+    metrics.admitted(Outcome.DENIED, 0, System.nanoTime() - startNanos);
+    return new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, denied)));
+  }
+
   private Answer judge(Read.Guarded review, long startNanos) {
+    var tooLarge =
+        mode == GuardMode.AUDIT
+            ? Optional.<String>empty()
+            : Sizes.tooLarge(new PodView(review.pod().pod()));
+    if (tooLarge.isPresent()) {
+      return refused(review.uid(), new Mutation.Denied(tooLarge.get()), startNanos);
+    }
     Verdict verdict = guard.judge(review.pod(), mode);
     var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(review.uid(), verdict)));
     long tookNanos = System.nanoTime() - startNanos;

@@ -118,7 +118,8 @@ record WebhookConfig(
             metrics,
             new MutationRules(
                 resources, replicas, flags.schedulerName, flags.runtimeClass, memory, dialects),
-            new TlsKeeper.Making(certManager, authority, certificate),
+            new TlsKeeper.Making(
+                certManager, authority, certificate, flags.schedulerClientCertificate),
             drain,
             guard));
   }

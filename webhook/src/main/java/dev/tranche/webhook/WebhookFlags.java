@@ -109,6 +109,15 @@ final class WebhookFlags {
   String certificates = "";
 
   @Option(
+      names = "--scheduler-client-certificate",
+      arity = "0..1",
+      fallbackValue = "true",
+      defaultValue = "${env:TRANCHE_SCHEDULER_CLIENT_CERTIFICATE:-false}",
+      description =
+          "Also make the certificate that the cluster's own kube-scheduler shows the extender.")
+  boolean schedulerClientCertificate;
+
+  @Option(
       names = "--guard-mode",
       defaultValue = "${env:TRANCHE_GUARD_MODE:-void}",
       description =

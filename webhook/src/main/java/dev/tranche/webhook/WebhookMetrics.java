@@ -42,6 +42,8 @@ public final class WebhookMetrics {
       new EnumMap<>(Finding.class);
   private final Counter guardExempt;
   private final Counter guardEventsDropped;
+  private final Counter guardFailuresDenied;
+  private final Counter guardFailuresAdmitted;
   private final Counter connectionsRefused;
 
   public WebhookMetrics(MeterRegistry registry) {
@@ -86,6 +88,8 @@ public final class WebhookMetrics {
         counter(
             "tranche_webhook_guard_events_dropped",
             "Events of the guard that were not written: too many, or refused");
+    guardFailuresDenied = guardFailures("denied");
+    guardFailuresAdmitted = guardFailures("admitted");
     connectionsRefused =
         counter(
             "tranche_webhook_connections_refused",
@@ -94,6 +98,13 @@ public final class WebhookMetrics {
 
   private Counter counter(String name, String help) {
     return Counter.builder(name).description(help).register(registry);
+  }
+
+  private Counter guardFailures(String outcome) {
+    return Counter.builder("tranche_webhook_guard_failures")
+        .description("Reviews that the guard failed on by a defect of its own")
+        .tag("outcome", outcome)
+        .register(registry);
   }
 
   private void countGuard() {
@@ -119,6 +130,10 @@ public final class WebhookMetrics {
 
   void guardExempt() {
     guardExempt.increment();
+  }
+
+  void guardFailed(boolean denied) {
+    (denied ? guardFailuresDenied : guardFailuresAdmitted).increment();
   }
 
   /** From any thread. */

@@ -99,7 +99,7 @@ class RotationIT {
             local,
             local,
             new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
-            new TlsKeeper.Making(false, LIFE, LIFE.dividedBy(2)),
+            new TlsKeeper.Making(false, LIFE, LIFE.dividedBy(2), false),
             Duration.ZERO,
             new GuardRules(GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/k"));
     var webhook =

@@ -62,7 +62,7 @@ class WebhookIT {
             local,
             local,
             new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
-            new TlsKeeper.Making(false, Duration.ofDays(3650), Duration.ofSeconds(30)),
+            new TlsKeeper.Making(false, Duration.ofDays(3650), Duration.ofSeconds(30), false),
             Duration.ZERO,
             new GuardRules(
                 GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/var/lib/kubelet"));

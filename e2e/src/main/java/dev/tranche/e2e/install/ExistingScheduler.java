@@ -1,11 +1,15 @@
 package dev.tranche.e2e.install;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.tranche.e2e.cluster.Cluster;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Base64;
+import java.util.List;
 
 /**
  * The cluster's own kube-scheduler, configured as {@code deploy/scheduler-existing.yaml} says: the
@@ -41,12 +45,20 @@ final class ExistingScheduler {
     KubernetesClient client = cluster.client();
     var ca = client.configMaps().inNamespace(Tranche.NAMESPACE).withName("tranche-ca").get();
     write("ca.crt", String.valueOf(ca.getData().get("ca.crt")));
+    var own =
+        client.secrets().inNamespace(Tranche.NAMESPACE).withName("tranche-scheduler-client-tls");
+    for (String file : List.of("tls.crt", "tls.key")) {
+      String encoded = String.valueOf(own.get().getData().get(file));
+      write(file, new String(Base64.getDecoder().decode(encoded), UTF_8));
+    }
     var service = client.services().inNamespace(Tranche.NAMESPACE).withName("tranche-extender");
     write(
         "scheduler.yaml",
         read(shipped)
             .replace("https://CLUSTER_IP", "https://" + service.get().getSpec().getClusterIP())
             .replace("caFile: CA_FILE", "caFile: " + MOUNT + "/ca.crt")
+            .replace("certFile: CERT_FILE", "certFile: " + MOUNT + "/tls.crt")
+            .replace("keyFile: KEY_FILE", "keyFile: " + MOUNT + "/tls.key")
             .replace("kubeconfig: /etc/kubernetes/scheduler.conf", "kubeconfig: " + KUBECONFIG)
             .concat("leaderElection: {leaderElect: false}\n"));
     cluster.restartScheduler();

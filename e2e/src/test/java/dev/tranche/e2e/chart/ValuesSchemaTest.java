@@ -57,6 +57,7 @@ class ValuesSchemaTest {
     "extender.mode, both, /extender/mode, '''scheduler'', ''service'''",
     "extender.policy, fast, /extender/policy, '''load'', ''packed'', ''spread'''",
     "extender.memoryGuard, on, /extender/memoryGuard, '''enforce'', ''score'', ''off'''",
+    "extender.verbs.clientCertificate, yes, /extender/verbs/clientCertificate, '''required'', ''off'''",
     "guard.mode, off, /guard/mode, '''audit'', ''void'', ''deny'''",
     "guard.timeoutSeconds, 60, /guard/timeoutSeconds, maximum",
     "mps.root, run/mps, /mps/root, does not match pattern",

@@ -54,7 +54,8 @@ public final class Cleanup {
   public int run(int looksMax) throws InterruptedException {
     awaitWriters(looksMax);
     int nodes = cleanNodes();
-    for (String secret : List.of("-ca", "-webhook-tls", "-extender-tls", "-issuing-ca")) {
+    for (String secret :
+        List.of("-ca", "-webhook-tls", "-extender-tls", "-scheduler-client-tls", "-issuing-ca")) {
       client.secrets().inNamespace(namespace).withName(name + secret).delete();
     }
     client.configMaps().inNamespace(namespace).withName(name + "-ca").delete();

@@ -34,6 +34,7 @@ public final class Informers implements AutoCloseable {
   private final Loop loop;
   private final NodeLabels labels;
   private final StartupTaints taints;
+  private final Unshared unshared;
   private final Set<String> listed = ConcurrentHashMap.newKeySet();
   private @Nullable SharedIndexInformer<Pod> pods;
   private @Nullable SharedIndexInformer<Node> nodes;
@@ -45,13 +46,15 @@ public final class Informers implements AutoCloseable {
       Core core,
       Loop loop,
       NodeLabels labels,
-      StartupTaints taints) {
+      StartupTaints taints,
+      Unshared unshared) {
     this.client = client;
     this.resources = List.copyOf(resources);
     this.core = core;
     this.loop = loop;
     this.labels = labels;
     this.taints = taints;
+    this.unshared = unshared;
   }
 
   /** Returns at once; the core is told when both have shown everything. */
@@ -126,10 +129,11 @@ public final class Informers implements AutoCloseable {
 
   /** Others' pods take CPU and memory, which only packing asks about. */
   private boolean counts(Pod pod) {
-    return core.packs() || PodReader.read(pod, resources).isPresent();
+    return core.packs() || PodReader.read(pod, resources).isPresent() || unshared.lacks(pod);
   }
 
   private void podSeen(Pod pod) {
+    unshared.seen(pod);
     if (counts(pod)) {
       String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
       boolean ended = "Succeeded".equals(phase) || "Failed".equals(phase);
@@ -145,6 +149,7 @@ public final class Informers implements AutoCloseable {
   private void podGone(Pod pod) {
     String uid = pod.getMetadata().getUid();
     String key = key(pod);
+    unshared.gone(uid);
     core.packing.hosts.podGone(uid);
     loop.run(() -> core.told(new Event.PodGone(uid, key)));
   }

@@ -6,8 +6,10 @@ import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
 import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.PemTrustOptions;
 import java.util.Base64;
 import java.util.Map;
+import java.util.Optional;
 import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,13 +22,19 @@ public final class TlsSecret implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TlsSecret.class);
   private final SharedIndexInformer<Secret> informer;
   private final String name;
-  private final Consumer<PemKeyCertOptions> use;
+  private final Consumer<Material> use;
+
+  /**
+   * What the Secret holds.
+   *
+   * @param authorities whose certificates are believed; absent where the Secret names none
+   */
+  public record Material(PemKeyCertOptions served, Optional<PemTrustOptions> authorities) {}
 
   /**
    * @param use called with each certificate, on a thread of the client's
    */
-  public TlsSecret(
-      KubernetesClient client, String namespace, String name, Consumer<PemKeyCertOptions> use) {
+  public TlsSecret(KubernetesClient client, String namespace, String name, Consumer<Material> use) {
     this.name = namespace + "/" + name;
     this.use = use;
     this.informer =
@@ -63,7 +71,10 @@ public final class TlsSecret implements AutoCloseable {
       return;
     }
     use.accept(
-        new PemKeyCertOptions().addCertValue(decoded(certificate)).addKeyValue(decoded(key)));
+        new Material(
+            new PemKeyCertOptions().addCertValue(decoded(certificate)).addKeyValue(decoded(key)),
+            Optional.ofNullable(data.get("ca.crt"))
+                .map(authorities -> new PemTrustOptions().addCertValue(decoded(authorities)))));
   }
 
   private static Buffer decoded(String base64) {

@@ -3,9 +3,12 @@ package dev.tranche.extender.http;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
 import io.vertx.core.Future;
+import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;
+import io.vertx.core.http.ClientAuth;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
@@ -44,19 +47,27 @@ public final class VerbServer extends VerticleBase {
    * Opens the port.
    *
    * @param certificate null: plain HTTP, for loopback
+   * @param clients null: anybody may ask
    */
-  public Future<Void> listen(@Nullable PemKeyCertOptions certificate) {
+  public Future<Void> listen(@Nullable PemKeyCertOptions certificate, @Nullable Clients clients) {
     Loop loop = loop();
-    return loop.ask(() -> listening(certificate, loop)).compose(started -> started).mapEmpty();
+    return loop.ask(() -> listening(certificate, clients, loop))
+        .compose(started -> started)
+        .mapEmpty();
   }
 
-  private Future<HttpServer> listening(@Nullable PemKeyCertOptions certificate, Loop loop) {
+  private Future<HttpServer> listening(
+      @Nullable PemKeyCertOptions certificate, @Nullable Clients clients, Loop loop) {
     var options = new HttpServerOptions().setIdleTimeout(IDLE_S_MAX);
     if (certificate != null) {
       options.setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate);
     }
-    HttpServer opened =
-        vertx.createHttpServer(options).requestHandler(routes.apply(loop).router(vertx));
+    Handler<HttpServerRequest> requests = routes.apply(loop).router(vertx);
+    if (clients != null) {
+      options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
+      requests = clients.admitting(requests);
+    }
+    HttpServer opened = vertx.createHttpServer(options).requestHandler(requests);
     server = opened;
     return opened.listen(address);
   }
@@ -65,11 +76,20 @@ public final class VerbServer extends VerticleBase {
     return server == null ? -1 : server.actualPort();
   }
 
-  public Future<Boolean> renew(PemKeyCertOptions renewed) {
-    return server == null
-        ? Future.succeededFuture(false)
-        : server.updateSSLOptions(
-            new ServerSSLOptions().setUseAlpn(true).setKeyCertOptions(renewed));
+  /**
+   * New connections see the new certificate, and are judged by the new authorities.
+   *
+   * @param clients as at the port's opening
+   */
+  public Future<Boolean> renew(PemKeyCertOptions renewed, @Nullable Clients clients) {
+    if (server == null) {
+      return Future.succeededFuture(false);
+    }
+    var options = new ServerSSLOptions().setUseAlpn(true).setKeyCertOptions(renewed);
+    if (clients != null) {
+      options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
+    }
+    return server.updateSSLOptions(options);
   }
 
   @Override

@@ -10,6 +10,8 @@ public enum Finding {
   ENV_VALUE_FROM("take it away and ask for a share"),
   /** All keys of a ConfigMap or Secret become variables: that one may be among them. */
   ENV_FROM("give envFrom a prefix, or name the keys one by one in env"),
+  /** Limits of MPS that the pod sets itself: they beat those that the plugin makes of its share. */
+  MPS_LIMIT("take it away: the limit follows from the share"),
   /** Annotations that ask a runtime for devices by the Container Device Interface. */
   CDI_ANNOTATION("take it away and ask for a share"),
   /** The runtime reads device names from the paths of mounts in this folder. */
@@ -18,6 +20,10 @@ public enum Finding {
   HOST_DEVICES("take the volume away and ask for a share"),
   /** The kubelet's sockets for device plugins: whoever writes there can be one. */
   KUBELET_SOCKETS("take the volume away"),
+  /** The container runtime's socket: whoever speaks there starts containers with any device. */
+  RUNTIME_SOCKET("take the volume away"),
+  /** Where CDI specs lie: whoever writes there says what a device's name stands for. */
+  CDI_SPECS("take the volume away"),
   /** All devices of the node are open to it. */
   PRIVILEGED("drop privileged");
 

@@ -4,19 +4,36 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Optional;
-import java.util.stream.Stream;
 
-/** Volumes of the node's own file system that lead to GPUs or to the kubelet's sockets. */
+/** Volumes of the node's own file system that lead to GPUs, or to those who hand GPUs out. */
 final class HostPaths {
   /** GPUs, by their names and by their numbers. */
   private static final List<String> DEVICES = List.of("/dev/char", "/dev/dri");
 
   private static final String NVIDIA_DEVICES = "/dev/nvidia";
+
+  /** Device nodes of a driver that runs in a container. */
+  private static final String DRIVER_DEVICES = "/run/nvidia/driver/dev";
+
+  private static final List<String> RUNTIME_SOCKETS =
+      List.of(
+          "/run/containerd/containerd.sock",
+          "/run/k3s/containerd/containerd.sock",
+          "/run/crio/crio.sock",
+          "/run/docker.sock",
+          "/run/cri-dockerd.sock");
+
+  private static final List<String> CDI_FOLDERS = List.of("/etc/cdi", "/run/cdi");
   private final List<String> socketFolders;
 
   HostPaths(String kubeletRoot) {
     String root = plain(kubeletRoot);
-    socketFolders = List.of(root + "/device-plugins", root + "/pod-resources");
+    socketFolders =
+        List.of(
+            root + "/device-plugins",
+            root + "/pod-resources",
+            "/var/lib/kubelet/device-plugins",
+            "/var/lib/kubelet/pod-resources");
   }
 
   void sweep(JsonNode spec, Sweep sweep) {
@@ -36,18 +53,28 @@ final class HostPaths {
     }
   }
 
-  private Optional<Finding> finding(String path) {
+  private Optional<Finding> finding(String named) {
+    // The one is a link to the other.
+    String path = at(named, "/var/run") ? named.substring("/var".length()) : named;
     boolean devices =
         path.startsWith(NVIDIA_DEVICES)
             || holds(path, NVIDIA_DEVICES)
-            || DEVICES.stream().anyMatch(d -> at(path, d));
+            || DEVICES.stream().anyMatch(d -> at(path, d))
+            || leadsTo(path, List.of(DRIVER_DEVICES));
     if (devices) {
       return Optional.of(Finding.HOST_DEVICES);
     }
-    return Stream.concat(socketFolders.stream(), Stream.of("/var/lib/kubelet/device-plugins"))
-            .anyMatch(folder -> at(path, folder) || holds(path, folder))
-        ? Optional.of(Finding.KUBELET_SOCKETS)
-        : Optional.empty();
+    if (leadsTo(path, socketFolders)) {
+      return Optional.of(Finding.KUBELET_SOCKETS);
+    }
+    if (leadsTo(path, RUNTIME_SOCKETS)) {
+      return Optional.of(Finding.RUNTIME_SOCKET);
+    }
+    return leadsTo(path, CDI_FOLDERS) ? Optional.of(Finding.CDI_SPECS) : Optional.empty();
+  }
+
+  private static boolean leadsTo(String path, List<String> places) {
+    return places.stream().anyMatch(place -> at(path, place) || holds(path, place));
   }
 
   /** Without dots and doubled slashes; any text is a path here, none may make the guard fail. */

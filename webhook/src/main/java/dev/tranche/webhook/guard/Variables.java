@@ -8,12 +8,17 @@ import dev.tranche.webhook.guard.Candidate.Container;
 import java.util.Set;
 
 /**
- * The variable NVIDIA_VISIBLE_DEVICES of a container. The pod's beats the device plugin's and the
- * image's; the last of several entries beats the others; and env beats envFrom.
+ * The variables of a container that say which GPUs it sees, and how much of them. The pod's beat
+ * the device plugin's and the image's; the last of several entries beats the others; and env beats
+ * envFrom.
  */
 final class Variables {
   private static final String NAME = "NVIDIA_VISIBLE_DEVICES";
   private static final String VOID = "void";
+
+  /** The device plugin makes these of a share, on nodes that share by MPS. */
+  private static final Set<String> MPS_LIMITS =
+      Set.of("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
 
   /** Values that open no GPU. */
   private static final Set<String> HARMLESS = Set.of("", VOID, "none");
@@ -25,7 +30,11 @@ final class Variables {
     boolean close = false;
     boolean ours = false;
     for (JsonNode variable : container.spec().path("env")) {
-      if (!variable.path("name").asText("").equals(NAME)) {
+      String name = variable.path("name").asText("");
+      if (asksForGpus && MPS_LIMITS.contains(name)) {
+        close |= sweep.take(Finding.MPS_LIMIT, limited(container, name));
+      }
+      if (!name.equals(NAME)) {
         continue;
       }
       count++;
@@ -54,6 +63,11 @@ final class Variables {
     } else if (count == 0 && all) {
       sweep.tellQuietly(Finding.ENV_FROM, taken(container));
     }
+  }
+
+  private static String limited(Container container, String name) {
+    return "container \"%s\" sets %s, which follows from its share"
+        .formatted(container.shown(), name);
   }
 
   private static String named(Container container, String value) {
@@ -86,7 +100,9 @@ final class Variables {
   private static ArrayNode without(Container container, boolean withVoid) {
     ArrayNode kept = JsonNodeFactory.instance.arrayNode();
     for (JsonNode variable : container.spec().path("env")) {
-      if (!variable.path("name").asText("").equals(NAME)) {
+      String name = variable.path("name").asText("");
+      // Without a GPU the limits mean nothing.
+      if (!name.equals(NAME) && (withVoid || !MPS_LIMITS.contains(name))) {
         kept.add(variable);
       }
     }

@@ -52,12 +52,22 @@ final class Authority {
     }
   }
 
+  /** What a certificate is for; who checks it takes it for nothing else. */
+  enum Use {
+    SERVER,
+    CLIENT;
+
+    KeyPurposeId purpose() {
+      return this == SERVER ? KeyPurposeId.id_kp_serverAuth : KeyPurposeId.id_kp_clientAuth;
+    }
+  }
+
   /**
-   * A serving certificate.
+   * A certificate.
    *
-   * @param dnsNames that clients may call it by; the first is its subject
+   * @param dnsNames that a server is called by, or a client known by; the first is its subject
    */
-  static Pair issue(Pair authority, List<String> dnsNames, Instant now, Duration life) {
+  static Pair issue(Pair authority, Use use, List<String> dnsNames, Instant now, Duration life) {
     KeyPair keys = keys();
     try {
       JcaX509v3CertificateBuilder builder =
@@ -69,8 +79,7 @@ final class Authority {
               life);
       builder.addExtension(Extension.basicConstraints, true, new BasicConstraints(false));
       builder.addExtension(Extension.keyUsage, true, new KeyUsage(KeyUsage.digitalSignature));
-      builder.addExtension(
-          Extension.extendedKeyUsage, false, new ExtendedKeyUsage(KeyPurposeId.id_kp_serverAuth));
+      builder.addExtension(Extension.extendedKeyUsage, false, new ExtendedKeyUsage(use.purpose()));
       builder.addExtension(Extension.subjectAlternativeName, false, names(dnsNames));
       builder.addExtension(
           Extension.authorityKeyIdentifier,

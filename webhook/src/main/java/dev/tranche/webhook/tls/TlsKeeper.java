@@ -33,9 +33,11 @@ public final class TlsKeeper implements AutoCloseable {
   /**
    * How certificates come to be.
    *
-   * @param foreign cert-manager makes them; then the lives are its affair
+   * @param foreign cert-manager makes them; then the rest is its affair
+   * @param schedulerClient also one that a kube-scheduler of the cluster's shows the extender
    */
-  public record Making(boolean foreign, Duration authorityLife, Duration servingLife) {}
+  public record Making(
+      boolean foreign, Duration authorityLife, Duration servingLife, boolean schedulerClient) {}
 
   /**
    * @param kept gets the state after each round that succeeded, on the keeper's thread
@@ -52,7 +54,7 @@ public final class TlsKeeper implements AutoCloseable {
     this.round =
         making.foreign()
             ? new ForeignRound(store, names, clock)
-            : new TlsRound(store, names, making.authorityLife(), making.servingLife(), clock);
+            : new TlsRound(store, names, making, clock);
     this.interval = interval(making.servingLife());
     this.kept = kept;
     this.failed = failed;

@@ -28,6 +28,16 @@ public record TlsNames(String name, String namespace) {
     return name + "-extender-tls";
   }
 
+  /** What a kube-scheduler of the cluster's shows the extender, where one asks it. */
+  String schedulerClientSecret() {
+    return schedulerClient() + "-tls";
+  }
+
+  /** The certificate's name, which the extender looks for. */
+  String schedulerClient() {
+    return name + "-scheduler-client";
+  }
+
   /** The MutatingWebhookConfiguration. */
   String configuration() {
     return name;

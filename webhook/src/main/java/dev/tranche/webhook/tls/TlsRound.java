@@ -21,20 +21,13 @@ final class TlsRound implements Round {
 
   private final TlsStore store;
   private final TlsNames names;
-  private final Duration authorityLife;
-  private final Duration servingLife;
+  private final TlsKeeper.Making making;
   private final InstantSource clock;
 
-  TlsRound(
-      TlsStore store,
-      TlsNames names,
-      Duration authorityLife,
-      Duration servingLife,
-      InstantSource clock) {
+  TlsRound(TlsStore store, TlsNames names, TlsKeeper.Making making, InstantSource clock) {
     this.store = store;
     this.names = names;
-    this.authorityLife = authorityLife;
-    this.servingLife = servingLife;
+    this.making = making;
     this.clock = clock;
   }
 
@@ -62,6 +55,9 @@ final class TlsRound implements Round {
     boolean configured = store.patchConfiguration(bundle);
     Pair webhook = serving(names.webhookSecret(), names.webhookDnsNames(), signing, bundle, now);
     Pair extender = serving(names.extenderSecret(), names.extenderDnsNames(), signing, bundle, now);
+    if (making.schedulerClient()) {
+      schedulerClient(signing, bundle, now);
+    }
     if (authorities.unpublished()) {
       store.writeAuthorities(standing.held(), authorities.published(now));
     }
@@ -91,7 +87,7 @@ final class TlsRound implements Round {
     }
     Authorities current =
         before
-            .map(b -> b.at(now, Authorities.overlap(authorityLife), () -> made(now)))
+            .map(b -> b.at(now, Authorities.overlap(making.authorityLife()), () -> made(now)))
             .orElseGet(() -> Authorities.first(made(now)));
     if (!before.equals(Optional.of(current))) {
       held = store.writeAuthorities(held, current);
@@ -104,11 +100,37 @@ final class TlsRound implements Round {
   }
 
   private Pair made(Instant now) {
-    return Authority.create(names.name() + "-ca", now, authorityLife);
+    return Authority.create(names.name() + "-ca", now, making.authorityLife());
   }
 
   private Pair serving(
       String secret, List<String> dnsNames, Pair authority, String bundle, Instant now) {
+    Duration left = Duration.between(now, authority.expiry());
+    // Nothing is served for longer than it can be verified.
+    Duration life = left.compareTo(making.servingLife()) < 0 ? left : making.servingLife();
+    return kept(secret, Authority.Use.SERVER, dnsNames, authority, life, bundle, now);
+  }
+
+  /** Somebody copies it to where kube-scheduler runs, so it lasts as long as its authority. */
+  private void schedulerClient(Pair authority, String bundle, Instant now) {
+    kept(
+        names.schedulerClientSecret(),
+        Authority.Use.CLIENT,
+        List.of(names.schedulerClient()),
+        authority,
+        Duration.between(now, authority.expiry()),
+        bundle,
+        now);
+  }
+
+  private Pair kept(
+      String secret,
+      Authority.Use use,
+      List<String> dnsNames,
+      Pair authority,
+      Duration life,
+      String bundle,
+      Instant now) {
     Held held = store.held(secret);
     Optional<Pair> pair = held.pair("tls.crt", "tls.key");
     String reason =
@@ -117,19 +139,12 @@ final class TlsRound implements Round {
     if (reason.isEmpty() && pair.isPresent() && held.text(TlsStore.BUNDLE_KEY).equals(bundle)) {
       return pair.get();
     }
-    Pair serving =
+    Pair made =
         reason.isEmpty() && pair.isPresent()
             ? pair.get()
-            : Authority.issue(authority, dnsNames, now, servingLife(authority, now));
-    store.writeServing(secret, held, serving, bundle);
-    LOG.info(
-        "wrote Secret {}: {}{}", secret, serving, reason.isEmpty() ? "" : "; before, " + reason);
-    return serving;
-  }
-
-  /** Nothing is served for longer than it can be verified. */
-  private Duration servingLife(Pair authority, Instant now) {
-    Duration left = Duration.between(now, authority.expiry());
-    return left.compareTo(servingLife) < 0 ? left : servingLife;
+            : Authority.issue(authority, use, dnsNames, now, life);
+    store.writePair(secret, held, made, bundle);
+    LOG.info("wrote Secret {}: {}{}", secret, made, reason.isEmpty() ? "" : "; before, " + reason);
+    return made;
   }
 }

@@ -130,13 +130,12 @@ final class TlsStore {
     return write(names.authoritySecret(), TYPE_OPAQUE, before, texts);
   }
 
-  void writeServing(String name, Held before, Pair serving, String bundle) {
+  void writePair(String name, Held before, Pair pair, String bundle) {
     write(
         name,
         TYPE_TLS,
         before,
-        Map.of(
-            "tls.crt", serving.certificatePem(), "tls.key", serving.keyPem(), BUNDLE_KEY, bundle));
+        Map.of("tls.crt", pair.certificatePem(), "tls.key", pair.keyPem(), BUNDLE_KEY, bundle));
   }
 
   private Held write(String name, String type, Held before, Map<String, String> texts) {

@@ -67,7 +67,9 @@ class GuardTest {
         "'limits':{'nvidia.com/gpu':'0e9'}",
         "'limits':{'nvidia.com/hostdev':'1'}",
         "'limits':{'nvidia.com/gpu-x':'1'}",
-        "'claims':[{'name':'nic'}]"
+        "'claims':[{'name':'nic'}]",
+        "'claims':[{'name':'gpu','request':'one'}]",
+        "'limits':{'deviceclass.resource.kubernetes.io/gpu.nvidia.com':'1'}"
       })
   void requestsThatOpenNoGpu_doNotEscapeTheVoid(String resources) {
     JsonNode after = after(container("'resources':{" + resources + "}"));
@@ -117,6 +119,50 @@ class GuardTest {
     assertThat(found(with, GuardMode.AUDIT)).containsExactly(finding + "=audited");
     assertThat(admitted(with, GuardMode.AUDIT).patch()).isEmpty();
     assertThat(found(with, GuardMode.DENY)).containsExactly(finding + "=denied");
+  }
+
+  @Test
+  void limitsOfMps_thatAPodSetsItself_areTakenAway_whereItHasAGpu() {
+    String env =
+        "'env':[{'name':'CUDA_MPS_ACTIVE_THREAD_PERCENTAGE','value':'100'},{'name':'A','value':'1'},"
+            + "{'name':'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT','valueFrom':{'fieldRef':{}}}]";
+    JsonNode with = container(env + "," + ONE_GPU);
+    assertThat(found(with, GuardMode.VOID)).containsExactly("mps_limit=voided", "mps_limit=voided");
+    assertThat(after(with).at("/spec/containers/0/env"))
+        .isEqualTo(json("[{'name':'A','value':'1'}]"));
+    assertThat(admitted(with, GuardMode.AUDIT).patch()).isEmpty();
+    assertThat(found(with, GuardMode.DENY)).containsExactly("mps_limit=denied", "mps_limit=denied");
+    JsonNode without = container(env);
+    assertThat(found(without, GuardMode.VOID)).isEmpty();
+    assertThat(after(without).at("/spec/containers/0/env")).hasSize(4);
+  }
+
+  @ParameterizedTest
+  @CsvSource({"securityContext", "volumeMounts", "env"})
+  void debugContainer_cannotReachFurther(String way) {
+    String fields =
+        switch (way) {
+          case "env" -> "'env':[" + ALL + "]";
+          case "volumeMounts" ->
+              "'volumeMounts':[{'name':'v','mountPath':'/var/run/nvidia-container-devices/all'}]";
+          default -> "'securityContext':{'privileged':true}";
+        };
+    JsonNode before = pod("'containers':[{'name':'main'}]");
+    JsonNode pod =
+        pod("'containers':[{'name':'main'}],'ephemeralContainers':[{'name':'d'," + fields + "}]");
+    assertThat(guard.judge(new Candidate("team", pod, before), GuardMode.DENY))
+        .isInstanceOf(Verdict.Denied.class);
+  }
+
+  @Test
+  void initContainers_areJudgedOneByOne() {
+    JsonNode pod =
+        pod(
+            "'initContainers':[{'name':'i','env':[%s]},{'name':'j','env':[%s],%s}],'containers':[{'name':'main',%s}]"
+                .formatted(ALL, ALL, ONE_GPU, ONE_GPU));
+    assertThat(found(pod, GuardMode.VOID)).containsExactly("env=voided", "env=voided");
+    assertThat(after(pod).at("/spec/initContainers/0/env")).isEqualTo(json("[" + VOID + "]"));
+    assertThat(after(pod).at("/spec/initContainers/1/env")).isEmpty();
   }
 
   @Test
@@ -206,7 +252,16 @@ class GuardTest {
     "/var/lib/k0s/kubelet/device-plugins,kubelet_sockets",
     "/var/lib/k0s/kubelet,kubelet_sockets",
     "/var/lib/kubelet/device-plugins/kubelet.sock,kubelet_sockets",
-    "/var/lib,kubelet_sockets"
+    "/var/lib/kubelet/pod-resources,kubelet_sockets",
+    "/var/lib,kubelet_sockets",
+    "/run/nvidia/driver,host_devices",
+    "/var/run/nvidia,host_devices",
+    "/run/containerd/containerd.sock,runtime_socket",
+    "/var/run/docker.sock,runtime_socket",
+    "/var/run/crio,runtime_socket",
+    "/run/k3s,runtime_socket",
+    "/etc,cdi_specs",
+    "/var/run/cdi,cdi_specs"
   })
   void hostPaths_areToldOf_sinceNoPatchClosesThem(String path, String finding) {
     assertThat(found(mounting(path), GuardMode.VOID)).containsExactly(finding + "=audited");
@@ -214,7 +269,18 @@ class GuardTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"/dev/shm", "/dev/null", "/device", "/var/log", "/var/lib/kubelet/pods"})
+  @ValueSource(
+      strings = {
+        "/dev/shm",
+        "/dev/null",
+        "/device",
+        "/var/log",
+        "/var/lib/kubelet/pods",
+        "/var/runner",
+        "/run/nvidia/mps",
+        "/run/containerd-x",
+        "/etc/ssl"
+      })
   void otherHostPaths_areNoFinding(String path) {
     assertThat(found(mounting(path), GuardMode.DENY)).isEmpty();
   }

@@ -11,6 +11,7 @@ public final class Pairs {
   public static Pair serving(String dnsName) {
     Instant now = Instant.now();
     Pair authority = Authority.create("test", now, Duration.ofDays(1));
-    return Authority.issue(authority, List.of(dnsName), now, Duration.ofDays(1));
+    return Authority.issue(
+        authority, Authority.Use.SERVER, List.of(dnsName), now, Duration.ofDays(1));
   }
 }

@@ -14,13 +14,13 @@ class RenewalTest {
   private static final List<String> NAMES = List.of("tranche-webhook.ns.svc");
 
   private final Pair authority = Authority.create("tranche-ca", NOW, Duration.ofDays(10));
-  private final Pair serving = Authority.issue(authority, NAMES, NOW, LIFE);
+  private final Pair serving = Authority.issue(authority, Authority.Use.SERVER, NAMES, NOW, LIFE);
 
   @Test
   void intermediates_leadToWhomIsTrusted() {
     Pair root = Authority.create("root", NOW, LIFE);
-    Pair middle = Authority.issue(root, List.of("middle"), NOW, LIFE);
-    Pair leaf = Authority.issue(middle, List.of("leaf"), NOW, LIFE);
+    Pair middle = Authority.issue(root, Authority.Use.SERVER, List.of("middle"), NOW, LIFE);
+    Pair leaf = Authority.issue(middle, Authority.Use.SERVER, List.of("leaf"), NOW, LIFE);
     Pair chained = new Pair(leaf.certificate(), List.of(middle.certificate()), leaf.key());
     var kept = new Kept(List.of(root.certificate()), chained, NOW, Optional.empty());
     assertThat(kept.verifies(chained)).isTrue();
@@ -56,14 +56,17 @@ class RenewalTest {
   @Test
   void reason_isTheKey_whenItIsAnothers() {
     Pair mixed =
-        new Pair(serving.certificate(), Authority.issue(authority, NAMES, NOW, LIFE).key());
+        new Pair(
+            serving.certificate(),
+            Authority.issue(authority, Authority.Use.SERVER, NAMES, NOW, LIFE).key());
     assertThat(Renewal.reason(mixed, authority.certificate(), NAMES, NOW))
         .hasValueSatisfying(r -> assertThat(r).contains("key is another"));
   }
 
   @Test
   void shortLife_startsLittleBeforeNow_soThatItIsNotDueAtOnce() {
-    Pair brief = Authority.issue(authority, NAMES, NOW, Duration.ofMinutes(1));
+    Pair brief =
+        Authority.issue(authority, Authority.Use.SERVER, NAMES, NOW, Duration.ofMinutes(1));
     assertThat(Renewal.due(brief.certificate())).isAfter(NOW.plusSeconds(30));
   }
 

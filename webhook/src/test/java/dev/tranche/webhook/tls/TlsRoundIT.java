@@ -116,12 +116,33 @@ class TlsRoundIT {
 
   private void foreign(TlsStore store, Pair authority) {
     for (String secret : List.of(names.webhookSecret(), names.extenderSecret())) {
-      store.writeServing(
+      store.writePair(
           secret,
           store.held(secret),
-          Authority.issue(authority, List.of("x"), NOW, LIFE),
+          Authority.issue(authority, Authority.Use.SERVER, List.of("x"), NOW, LIFE),
           authority.certificatePem());
     }
+  }
+
+  @Test
+  void schedulersCertificate_isAClients_andLastsAsLongAsItsAuthority() throws Exception {
+    round(NOW).keep();
+    assertThat(secret("tranche-scheduler-client-tls")).isNull();
+    Kept kept = round(NOW, true).keep();
+    Pair client =
+        new TlsStore.Held(secret("tranche-scheduler-client-tls"))
+            .pair("tls.crt", "tls.key")
+            .orElseThrow();
+    assertThat(Renewal.signedBy(client.certificate(), kept.authority())).isTrue();
+    assertThat(client.certificate().getSubjectX500Principal().getName())
+        .isEqualTo("CN=tranche-scheduler-client");
+    assertThat(client.certificate().getExtendedKeyUsage()).containsExactly("1.3.6.1.5.5.7.3.2");
+    assertThat(kept.webhook().certificate().getExtendedKeyUsage())
+        .containsExactly("1.3.6.1.5.5.7.3.1");
+    assertThat(client.expiry()).isEqualTo(kept.authorityExpiry());
+    round(NOW.plus(LIFE), true).keep();
+    assertThat(new TlsStore.Held(secret("tranche-scheduler-client-tls")).pair("tls.crt", "tls.key"))
+        .contains(client);
   }
 
   @Test
@@ -170,7 +191,12 @@ class TlsRoundIT {
   }
 
   private TlsRound round(Instant now) {
-    return new TlsRound(new TlsStore(client, names), names, AUTHORITY_LIFE, LIFE, () -> now);
+    return round(now, false);
+  }
+
+  private TlsRound round(Instant now, boolean schedulerClient) {
+    var making = new TlsKeeper.Making(false, AUTHORITY_LIFE, LIFE, schedulerClient);
+    return new TlsRound(new TlsStore(client, names), names, making, () -> now);
   }
 
   private Secret secret(String name) {

@@ -1,0 +1,215 @@
+package dev.tranche.extender.cluster;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.EventBuilder;
+import io.fabric8.kubernetes.api.model.ObjectMeta;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.micrometer.core.instrument.Counter;
+import io.vertx.core.Future;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Queue;
+import java.util.Set;
+import java.util.UUID;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Tells pods that ask for a share and never got one, since they were created before the webhook was
+ * there or past it: nobody else would, and they run as if they had asked for nothing. One event for
+ * each pod, by a name that makes it one over restarts and replicas, ten a second at most. Pods come
+ * from the informer's thread, the clock from the Ledger's loop.
+ */
+public final class Unshared {
+  static final String REASON = "GpuShareMissing";
+  static final int KNOWN_MAX = 10_000;
+  static final int WAITING_MAX = 1_000;
+  static final int AT_ONCE_MAX = 10;
+
+  private static final int NAME_CHARS_MAX = 200;
+  private static final int CONFLICT = 409;
+  private static final int TOO_MANY = 429;
+  private static final Set<String> ENDED = Set.of("Succeeded", "Failed");
+
+  private final Set<String> schedulers;
+  private final List<String> resources;
+  private final Function<Event, Future<?>> writer;
+  private final BooleanSupplier deciding;
+  private final Counter written;
+  private final Counter refused;
+  private final Counter dropped;
+
+  /** Uids of the pods that are there now. */
+  private final Set<String> known = new HashSet<>();
+
+  private final Queue<Event> waiting = new ArrayDeque<>();
+
+  /**
+   * @param schedulerName that the webhook sends pods to, beside the cluster's default one
+   * @param deciding whether this extender may decide at all, as a leader does
+   */
+  public Unshared(
+      List<String> resources,
+      String schedulerName,
+      Function<Event, Future<?>> writer,
+      BooleanSupplier deciding,
+      ExtenderMetrics metrics) {
+    this.resources = List.copyOf(resources);
+    this.schedulers =
+        Stream.of("", "default-scheduler", schedulerName).collect(Collectors.toUnmodifiableSet());
+    this.writer = writer;
+    this.deciding = deciding;
+    written = counter(metrics, "written");
+    refused = counter(metrics, "refused");
+    dropped = counter(metrics, "dropped");
+    metrics.gauge(
+        "tranche.extender.unshared.pods",
+        "Pods that ask for a share of a GPU and were created past the webhook; 10,000 at most.",
+        this::pods);
+  }
+
+  private static Counter counter(ExtenderMetrics metrics, String outcome) {
+    String help = "Events for pods created past the webhook: dropped where too many wait.";
+    return metrics.counter("tranche.extender.unshared.events", help, "outcome", outcome);
+  }
+
+  /** Whether a pod asks for a share that it does not have. */
+  boolean lacks(Pod pod) {
+    return asking(pod).isPresent();
+  }
+
+  /** The annotation that a pod asks by, if nothing has become of it. */
+  private Optional<String> asking(Pod pod) {
+    Map<String, String> annotations = pod.getMetadata().getAnnotations();
+    String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
+    String scheduler = pod.getSpec().getSchedulerName();
+    if (annotations == null
+        || pod.getMetadata().getDeletionTimestamp() != null
+        || (phase != null && ENDED.contains(phase))
+        // Pods of other schedulers are left alone, whatever they say.
+        || !schedulers.contains(scheduler == null ? "" : scheduler)) {
+      return Optional.empty();
+    }
+    Optional<String> asking =
+        annotations.keySet().stream().filter(Unshared::asks).sorted().findFirst();
+    boolean granted =
+        asking.isPresent()
+            && annotations.containsKey(Names.REPLICAS_PER_GPU)
+            && PodReader.read(pod, resources).isPresent();
+    return granted ? Optional.empty() : asking;
+  }
+
+  private static boolean asks(String key) {
+    return key.equals(Names.GPU_FRACTION)
+        || key.equals(Names.GPU_MEMORY)
+        || key.startsWith(Names.GPU_FRACTION_OF)
+        || key.startsWith(Names.GPU_MEMORY_OF);
+  }
+
+  void seen(Pod pod) {
+    asking(pod)
+        .ifPresentOrElse(
+            annotation -> add(pod.getMetadata(), annotation),
+            () -> gone(pod.getMetadata().getUid()));
+  }
+
+  private synchronized void add(ObjectMeta pod, String annotation) {
+    if (known.contains(pod.getUid())) {
+      return;
+    }
+    if (known.size() >= KNOWN_MAX || waiting.size() >= WAITING_MAX) {
+      // Not remembered: when it changes, it is told.
+      dropped.increment();
+      return;
+    }
+    known.add(pod.getUid());
+    waiting.add(event(pod, annotation));
+  }
+
+  synchronized void gone(String uid) {
+    known.remove(uid);
+  }
+
+  private synchronized int pods() {
+    return known.size();
+  }
+
+  /** Once a second. */
+  public void tick() {
+    if (!deciding.getAsBoolean()) {
+      return;
+    }
+    for (Event event : due()) {
+      writer
+          .apply(event)
+          .onSuccess(done -> written.increment())
+          .onFailure(failure -> unwritten(event, failure));
+    }
+  }
+
+  /** Of pods that are still there. */
+  private synchronized List<Event> due() {
+    var due = new ArrayList<Event>();
+    while (due.size() < AT_ONCE_MAX && !waiting.isEmpty()) {
+      Event next = waiting.remove();
+      if (known.contains(next.getInvolvedObject().getUid())) {
+        due.add(next);
+      }
+    }
+    return due;
+  }
+
+  /** A conflict says that it is written already. */
+  private synchronized void unwritten(Event event, Throwable failure) {
+    int code = failure instanceof KubernetesClientException e ? e.getCode() : 0;
+    boolean passing = code < 400 || code >= 500 || code == TOO_MANY;
+    if (passing && waiting.size() < WAITING_MAX) {
+      waiting.add(event);
+    } else if (code != CONFLICT) {
+      refused.increment();
+    }
+  }
+
+  private static Event event(ObjectMeta pod, String annotation) {
+    String now = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
+    String name = pod.getName();
+    String id =
+        UUID.nameUUIDFromBytes((REASON + pod.getUid()).getBytes(StandardCharsets.UTF_8)).toString();
+    return new EventBuilder()
+        .withNewMetadata()
+        .withNamespace(pod.getNamespace())
+        .withName(name.substring(0, Math.min(name.length(), NAME_CHARS_MAX)) + "." + id)
+        .endMetadata()
+        .withNewInvolvedObject()
+        .withApiVersion("v1")
+        .withKind("Pod")
+        .withNamespace(pod.getNamespace())
+        .withName(name)
+        .withUid(pod.getUid())
+        .endInvolvedObject()
+        .withType("Warning")
+        .withReason(REASON)
+        .withMessage(
+            "this pod asks for a share of a GPU (%s) and does not have it: it was created before Tranche's webhook or past it, so nothing has turned that into a request. Delete it and have it created anew; for a Deployment, kubectl rollout restart."
+                .formatted(annotation))
+        .withNewSource()
+        .withComponent("tranche-extender")
+        .endSource()
+        .withFirstTimestamp(now)
+        .withLastTimestamp(now)
+        .withCount(1)
+        .build();
+  }
+}

@@ -1,0 +1,168 @@
+package dev.tranche.extender.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class UnsharedTest {
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final List<Event> created = new ArrayList<>();
+  private Future<?> answer = Future.succeededFuture();
+  private boolean deciding = true;
+  private final Unshared unshared =
+      new Unshared(
+          List.of(Names.RESOURCE),
+          "tranche-scheduler",
+          event -> {
+            created.add(event);
+            return answer;
+          },
+          () -> deciding,
+          new ExtenderMetrics(registry));
+
+  private static PodBuilder asking(String name) {
+    return new PodBuilder()
+        .withNewMetadata()
+        .withNamespace("team-a")
+        .withName(name)
+        .withUid("uid-" + name)
+        .addToAnnotations(Names.GPU_FRACTION, "0.3")
+        .endMetadata()
+        .withNewSpec()
+        .withSchedulerName("default-scheduler")
+        .addNewContainer()
+        .withName("main")
+        .endContainer()
+        .endSpec();
+  }
+
+  private static Pod requesting(PodBuilder pod) {
+    return pod.editSpec()
+        .editFirstContainer()
+        .withNewResources()
+        .addToLimits(Names.RESOURCE, new Quantity("3"))
+        .endResources()
+        .endContainer()
+        .endSpec()
+        .build();
+  }
+
+  @Test
+  void podWithoutItsShare_isToldOnce_andCountedWhileItIsThere() throws IOException {
+    unshared.seen(asking("a").build());
+    unshared.seen(asking("a").build());
+    unshared.tick();
+    unshared.tick();
+    assertThat(created).hasSize(1);
+    Event event = created.getFirst();
+    assertThat(event.getInvolvedObject().getUid()).isEqualTo("uid-a");
+    assertThat(event.getMetadata().getNamespace()).isEqualTo("team-a");
+    assertThat(event.getReason()).isEqualTo("GpuShareMissing");
+    assertThat(event.getMessage()).contains("(tranche.dev/gpu-fraction)", "rollout restart");
+    assertThat(Files.readString(Path.of("../docs/errors.md"))).contains("`GpuShareMissing`");
+    assertThat(pods()).isEqualTo(1);
+    unshared.gone("uid-a");
+    assertThat(pods()).isZero();
+  }
+
+  @Test
+  void requestWithoutTheWebhooksStamp_isNoShare() {
+    assertThat(unshared.lacks(requesting(asking("a")))).isTrue();
+    Pod stampOnly =
+        asking("b")
+            .editMetadata()
+            .addToAnnotations(Names.REPLICAS_PER_GPU, "10")
+            .endMetadata()
+            .build();
+    assertThat(unshared.lacks(stampOnly)).isTrue();
+    assertThat(unshared.lacks(requesting(new PodBuilder(stampOnly)))).isFalse();
+  }
+
+  @Test
+  void othersPods_andThoseThatEnd_areLeftAlone() {
+    Pod kai = asking("a").editSpec().withSchedulerName("kai-scheduler").endSpec().build();
+    assertThat(unshared.lacks(kai)).isFalse();
+    Pod ours = asking("a").editSpec().withSchedulerName("tranche-scheduler").endSpec().build();
+    assertThat(unshared.lacks(ours)).isTrue();
+    assertThat(unshared.lacks(requesting(new PodBuilder(kai)))).isFalse();
+    Pod ended = asking("a").withNewStatus().withPhase("Failed").endStatus().build();
+    assertThat(unshared.lacks(ended)).isFalse();
+    Pod leaving = asking("a").editMetadata().withDeletionTimestamp("x").endMetadata().build();
+    assertThat(unshared.lacks(leaving)).isFalse();
+    Pod plain = asking("a").editMetadata().withAnnotations(null).endMetadata().build();
+    assertThat(unshared.lacks(plain)).isFalse();
+    unshared.seen(asking("b").build());
+    unshared.seen(new PodBuilder(ended).editMetadata().withUid("uid-b").endMetadata().build());
+    unshared.tick();
+    assertThat(created).isEmpty();
+    assertThat(pods()).isZero();
+  }
+
+  @Test
+  void events_areFewAtOnce_andTheRestIsDropped_untilThePodChanges() {
+    for (int i = 0; i <= Unshared.WAITING_MAX; i++) {
+      unshared.seen(asking("p" + i).build());
+    }
+    assertThat(events("dropped")).isEqualTo(1);
+    unshared.tick();
+    assertThat(created).hasSize(Unshared.AT_ONCE_MAX);
+    unshared.seen(asking("p" + Unshared.WAITING_MAX).build());
+    assertThat(events("dropped")).isEqualTo(1);
+    assertThat(pods()).isEqualTo(Unshared.WAITING_MAX + 1);
+  }
+
+  @Test
+  void eventThatFails_isTriedAgain_butNotWhatIsWrittenOrRefused() {
+    answer = Future.failedFuture(new KubernetesClientException("busy", 500, null));
+    unshared.seen(asking("a").build());
+    unshared.tick();
+    int tries = created.size();
+    answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
+    unshared.tick();
+    assertThat(created).hasSize(tries + 1);
+    unshared.tick();
+    assertThat(created).hasSize(tries + 1);
+    assertThat(events("refused")).isZero();
+    answer = Future.failedFuture(new KubernetesClientException("no", 403, null));
+    unshared.seen(asking("b").build());
+    unshared.tick();
+    assertThat(events("refused")).isEqualTo(1);
+  }
+
+  @Test
+  void whoDoesNotDecide_writesNothing_butRemembers() {
+    deciding = false;
+    unshared.seen(asking("a").build());
+    unshared.tick();
+    assertThat(created).isEmpty();
+    deciding = true;
+    unshared.tick();
+    assertThat(created).hasSize(1);
+  }
+
+  private double pods() {
+    return registry.get("tranche.extender.unshared.pods").gauge().value();
+  }
+
+  private double events(String outcome) {
+    return registry
+        .get("tranche.extender.unshared.events")
+        .tag("outcome", outcome)
+        .counter()
+        .count();
+  }
+}

@@ -1,0 +1,117 @@
+package dev.tranche.extender.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.Asked;
+import dev.tranche.extender.verb.Bind;
+import dev.tranche.extender.verb.Core;
+import dev.tranche.extender.verb.Filter;
+import dev.tranche.extender.verb.Idle;
+import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.verb.Preempt;
+import dev.tranche.extender.verb.Prioritize;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.SocketAddress;
+import java.util.List;
+import javax.net.ssl.SSLException;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Who may ask the verbs where a certificate is required. */
+final class ClientsIT {
+  private static final String NAME = "tranche-scheduler-client";
+
+  private final Vertx vertx = Vertx.vertx();
+  private final TestAuthority ours = new TestAuthority("ours");
+  private final TestAuthority others = new TestAuthority("others");
+  private VerbServer server;
+
+  @BeforeEach
+  void start() throws Exception {
+    var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
+    var idle = new Idle();
+    var core = new Core(Policy.LOAD, 15_000, idle, idle, metrics, () -> 0);
+    var asked = new Asked();
+    server =
+        new VerbServer(
+            SocketAddress.inetSocketAddress(0, "127.0.0.1"),
+            core,
+            loop ->
+                new VerbRoutes(
+                    new ExtenderReader(List.of(Names.RESOURCE)),
+                    new Filter(core, asked, 0),
+                    new Prioritize(core),
+                    new Bind(core, asked, idle, new Loop(vertx.getOrCreateContext())),
+                    new Preempt(core),
+                    metrics));
+    vertx.deployVerticle(server).await();
+    server.listen(ours.server(), new Clients(ours.trusted(), NAME)).await();
+  }
+
+  @AfterEach
+  void stop() {
+    vertx.close().await();
+  }
+
+  @Test
+  void scheduler_withItsCertificate_isAnswered() throws Exception {
+    assertThat(ask(ours.client(NAME))).startsWith("200 ").contains("has no NodeNames");
+  }
+
+  @Test
+  void others_areTurnedAway() throws Exception {
+    assertShutOut(() -> ask(null));
+    PemKeyCertOptions foreign = others.client(NAME);
+    assertShutOut(() -> ask(foreign));
+    // The extender's own certificate, or the webhook's, opens nothing.
+    PemKeyCertOptions serving = ours.server();
+    assertShutOut(() -> ask(serving));
+    assertThat(ask(ours.client("somebody"))).startsWith("403 ").contains("CN=" + NAME);
+  }
+
+  @Test
+  void renewedAuthorities_areBelievedByTheNextConnection() throws Exception {
+    server.renew(others.server(), new Clients(others.trusted(), NAME)).await();
+    assertThat(ask(others.client(NAME))).startsWith("200 ");
+    PemKeyCertOptions former = ours.client(NAME);
+    assertShutOut(() -> ask(former));
+  }
+
+  /** With TLS 1.3 a client learns it when it reads. */
+  private static void assertShutOut(ThrowingCallable ask) {
+    assertThatThrownBy(ask)
+        .satisfiesAnyOf(
+            e -> assertThat(e).hasRootCauseInstanceOf(SSLException.class),
+            e -> assertThat(e).isInstanceOf(SSLException.class),
+            e -> assertThat(e).hasMessageContaining("closed"));
+  }
+
+  private String ask(@Nullable PemKeyCertOptions shown) {
+    var options = new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false);
+    if (shown != null) {
+      options.setKeyCertOptions(shown);
+    }
+    var http = vertx.createHttpClient(options);
+    try {
+      return http.request(HttpMethod.POST, server.port(), "127.0.0.1", "/filter")
+          .compose(request -> request.send("{}"))
+          .compose(
+              response ->
+                  response.body().map(body -> response.statusCode() + " " + body.toString()))
+          .await();
+    } finally {
+      http.close().await();
+    }
+  }
+}

@@ -1,0 +1,37 @@
+package dev.tranche.webhook.guard;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class UndecidedTest {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '!',
+      value = {
+        "{\"name\":\"NVIDIA_VISIBLE_DEVICES\"}|false|true|true",
+        "{\"cdi.k8s.io/x\":\"nvidia.com/gpu=all\"}|false|true|true",
+        "{\"mountPath\":\"/var/run/nvidia-container-devices/all\"}|false|true|true",
+        "{\"privileged\":true}|false|false|true",
+        "{\"hostPath\":{\"path\":\"/dev\"}}|false|false|true",
+        "{\"privileged\":false,\"image\":\"cuda\"}|false|false|false"
+      })
+  void podOfADefect_isSuspect_onlyIfAWorkingGuardWouldTouchIt(
+      String review, boolean audit, boolean voids, boolean deny) {
+    var undecided = new Undecided(review.getBytes(UTF_8));
+    assertThat(undecided.reaches(GuardMode.AUDIT)).isEqualTo(audit);
+    assertThat(undecided.reaches(GuardMode.VOID)).isEqualTo(voids);
+    assertThat(undecided.reaches(GuardMode.DENY)).isEqualTo(deny);
+  }
+
+  @Test
+  void uid_isTheRequests_thoughThePodHasOne() {
+    String review = "{\"request\":{\"uid\":\"u-1\",\"object\":{\"metadata\":{\"uid\":\"p\"";
+    assertThat(new Undecided(review.getBytes(UTF_8)).uid()).isEqualTo("u-1");
+    assertThat(new Undecided("{}".getBytes(UTF_8)).uid()).isEmpty();
+  }
+}
