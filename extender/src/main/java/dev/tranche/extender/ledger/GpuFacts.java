@@ -18,28 +18,4 @@ public record GpuFacts(
     boolean healthy,
     String healthReason,
     int clientsMax,
-    String cordonReason) {
-  /** One that takes new pods, if it is healthy. */
-  public GpuFacts(
-      String uuid,
-      int index,
-      String model,
-      String resource,
-      int replicas,
-      long memoryUsableBytes,
-      boolean healthy,
-      String healthReason,
-      int clientsMax) {
-    this(
-        uuid,
-        index,
-        model,
-        resource,
-        replicas,
-        memoryUsableBytes,
-        healthy,
-        healthReason,
-        clientsMax,
-        "");
-  }
-}
+    String cordonReason) {}
