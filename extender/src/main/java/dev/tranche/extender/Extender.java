@@ -206,6 +206,10 @@ public final class Extender implements AutoCloseable {
         "Pods that others are evicted for and whose GPU is held meanwhile.",
         core.ledger::nominations);
     metrics.gauge(
+        "tranche.extender.nominees",
+        "Pods that kube-scheduler has nominated, whoever chose their victims; bounded.",
+        core.nominees::size);
+    metrics.gauge(
         "tranche.extender.packing.shapes",
         "Different shapes of pods that policy packed tells apart.",
         core.packing::shapes);

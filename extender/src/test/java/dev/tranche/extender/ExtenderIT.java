@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeEvent;
+import dev.tranche.extender.http.Recorded;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.stream.FakeNode;
 import io.fabric8.kubernetes.api.model.Binding;
@@ -11,7 +12,6 @@ import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
-import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
@@ -26,15 +26,13 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CopyOnWriteArrayList;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -51,13 +49,16 @@ final class ExtenderIT {
   private final Vertx vertx = Vertx.vertx();
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<Binding> bindings = new CopyOnWriteArrayList<>();
-  private final AtomicInteger reviews = new AtomicInteger();
+  private MockCluster cluster;
   private Extender extender;
 
   @BeforeEach
+  @SuppressWarnings("NullAway") // The mock server's extension has set its fields by now.
   void start() throws Exception {
-    acceptTokens();
-    cluster().certificate();
+    cluster = new MockCluster(server, client);
+    cluster.reviewTokens();
+    acceptBindings();
+    cluster.certificate();
     node("node-a");
     node("node-b");
     extender = new Extender(config(false), client);
@@ -96,7 +97,7 @@ final class ExtenderIT {
       assertThat(bindings.getFirst().getMetadata().getUid()).isEqualTo(uid("trainer"));
       assertThat(b.directives).anyMatch(d -> d.getAssignCount() == 1);
 
-      cluster().carryOut(bindings.getFirst());
+      cluster.carryOut(bindings.getFirst());
       b.report(r -> r.addHoldings(FakeNode.holding("team-a", "trainer", "main", "GPU-b1", 3)));
       until(() -> ops("/inspect").contains("team-a/trainer=3(confirmed)"));
       assertThat(ops("/explain?pod=team-a/trainer")).contains("chosen:", "node-b", "node-a, score");
@@ -265,7 +266,7 @@ final class ExtenderIT {
     for (int i = 0; i < 3; i++) {
       refuseAStranger();
     }
-    assertThat(reviews.get()).isEqualTo(1);
+    assertThat(cluster.reviews()).isEqualTo(1);
     assertThat(ops("/metrics"))
         .contains("tranche_extender_streams_ended_total{cause=\"refused\"} 3");
   }
@@ -326,11 +327,17 @@ final class ExtenderIT {
   }
 
   @Test
-  void filter_withoutNodeNames_namesTheOption() throws Exception {
-    String args =
-        Files.readString(
-            Path.of("src/test/resources/extender-v1/filter-args-not-cache-capable.json"));
-    assertThat(verb("filter", args).getString("Error")).contains("nodeCacheCapable: true");
+  void requestsOfASchedulerThatSendsWholeNodes_areRefusedAndNameTheOption() throws Exception {
+    for (Recorded release : Recorded.releases()) {
+      String filter = new String(release.body("filter-node-list"), StandardCharsets.UTF_8);
+      assertThat(verb("filter", filter).getString("Error"))
+          .as("%s", release)
+          .contains("nodeCacheCapable: true");
+      String preempt = new String(release.body("preempt-node-list"), StandardCharsets.UTF_8);
+      var answer = send(extender.verbsPort(), "POST", "/preempt", preempt);
+      assertThat(answer.statusCode()).isEqualTo(500);
+      assertThat(answer.body()).as("%s", release).contains("nodeCacheCapable: true");
+    }
   }
 
   @Test
@@ -368,10 +375,17 @@ final class ExtenderIT {
   }
 
   @Test
-  void preempt_withoutMetaVictims_isDeclined() throws Exception {
-    var answer = send(extender.verbsPort(), "POST", "/preempt", "{}");
-    assertThat(answer.statusCode()).isEqualTo(500);
-    assertThat(answer.body()).contains("nodeCacheCapable: true");
+  void readiness_saysWhatIsMissing() throws Exception {
+    client.secrets().inNamespace(NAMESPACE).withName("tranche-extender-tls").delete();
+    try (var bare = new Extender(config(false), client)) {
+      bare.start().toCompletionStage().toCompletableFuture().get();
+      var answer = send(bare.metricsPort(), "GET", "/readyz", "");
+      assertThat(answer.statusCode()).isEqualTo(503);
+      assertThat(answer.body())
+          .isEqualTo(
+              "Secret gpu/tranche-extender-tls with our certificate is not there yet; the webhook"
+                  + " writes it\n");
+    }
   }
 
   @Test
@@ -430,37 +444,7 @@ final class ExtenderIT {
     until(() -> send(extender.metricsPort(), "GET", "/readyz", "").statusCode() == 200);
   }
 
-  private void acceptTokens() {
-    server
-        .expect()
-        .post()
-        .withPath("/apis/authentication.k8s.io/v1/tokenreviews")
-        .andReply(
-            201,
-            request -> {
-              reviews.incrementAndGet();
-              String token =
-                  new JsonObject(request.getBody().readUtf8())
-                      .getJsonObject("spec")
-                      .getString("token");
-              boolean ours = token.startsWith("token-of-");
-              return new TokenReviewBuilder()
-                  .withNewStatus()
-                  .withAuthenticated(ours)
-                  .withAudiences(Names.TOKEN_AUDIENCE)
-                  .withNewUser()
-                  .withUsername(
-                      token.equals("token-of-default")
-                          ? "system:serviceaccount:team-a:default"
-                          : "system:serviceaccount:gpu:tranche-node-plugin")
-                  .addToExtra(
-                      "authentication.kubernetes.io/node-name",
-                      List.of(token.replace("token-of-", "")))
-                  .endUser()
-                  .endStatus()
-                  .build();
-            })
-        .always();
+  private void acceptBindings() {
     server
         .expect()
         .post()
@@ -472,10 +456,6 @@ final class ExtenderIT {
               return Map.of("kind", "Status", "apiVersion", "v1", "status", "Success");
             })
         .always();
-  }
-
-  private MockCluster cluster() {
-    return new MockCluster(server, client);
   }
 
   private void node(String name) {

@@ -7,6 +7,7 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.api.model.SecretBuilder;
+import io.fabric8.kubernetes.api.model.authentication.TokenReview;
 import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
@@ -21,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /** An API server that carries out bindings as the real one does: node and annotations at once. */
 final class MockCluster {
@@ -28,13 +30,15 @@ final class MockCluster {
   private final KubernetesMockServer server;
   private final KubernetesClient client;
   private final Set<String> accepted = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger reviews = new AtomicInteger();
 
   MockCluster(KubernetesMockServer server, KubernetesClient client) {
     this.server = server;
     this.client = client;
   }
 
-  void acceptTokens() {
+  /** Of node plugins {@code token-of-NODE}, of another account {@code token-of-default}. */
+  void reviewTokens() {
     server
         .expect()
         .post()
@@ -42,24 +46,35 @@ final class MockCluster {
         .andReply(
             201,
             request -> {
+              reviews.incrementAndGet();
               String token =
                   new JsonObject(request.getBody().readUtf8())
                       .getJsonObject("spec")
                       .getString("token");
-              return new TokenReviewBuilder()
-                  .withNewStatus()
-                  .withAuthenticated(true)
-                  .withAudiences(Names.TOKEN_AUDIENCE)
-                  .withNewUser()
-                  .withUsername("system:serviceaccount:gpu:tranche-node-plugin")
-                  .addToExtra(
-                      "authentication.kubernetes.io/node-name",
-                      List.of(token.replace("token-of-", "")))
-                  .endUser()
-                  .endStatus()
-                  .build();
+              return review(token);
             })
         .always();
+  }
+
+  private static TokenReview review(String token) {
+    String account =
+        token.equals("token-of-default") ? "team-a:default" : "gpu:tranche-node-plugin";
+    return new TokenReviewBuilder()
+        .withNewStatus()
+        .withAuthenticated(token.startsWith("token-of-"))
+        .withAudiences(Names.TOKEN_AUDIENCE)
+        .withNewUser()
+        .withUsername("system:serviceaccount:" + account)
+        .addToExtra(
+            "authentication.kubernetes.io/node-name", List.of(token.replace("token-of-", "")))
+        .endUser()
+        .endStatus()
+        .build();
+  }
+
+  /** How many tokens the API server was asked about. */
+  int reviews() {
+    return reviews.get();
   }
 
   void certificate() throws Exception {

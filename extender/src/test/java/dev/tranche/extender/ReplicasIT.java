@@ -99,7 +99,7 @@ final class ReplicasIT {
   @SuppressWarnings("NullAway") // The mock server's extension has set its fields by now.
   void start() throws Exception {
     cluster = new MockCluster(server, client);
-    cluster.acceptTokens();
+    cluster.reviewTokens();
     cluster.certificate();
     NAMES.forEach(cluster::node);
     first = started();

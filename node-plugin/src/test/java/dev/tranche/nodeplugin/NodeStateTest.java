@@ -12,6 +12,7 @@ import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -24,7 +25,7 @@ class NodeStateTest {
 
   private static List<GpuStatus> gpus(int count) {
     return IntStream.range(0, count)
-        .mapToObj(i -> new GpuInfo(i, "GPU-" + i, "Tesla T4", i, "", 0, 0, -1))
+        .mapToObj(i -> new GpuInfo(i, "GPU-" + i, "Tesla T4", i, "", 0, 0, -1, 0, Mig.OFF))
         .map(info -> new GpuStatus(info, Health.good(), null))
         .toList();
   }

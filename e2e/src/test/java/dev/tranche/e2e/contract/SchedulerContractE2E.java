@@ -9,6 +9,7 @@ import dev.tranche.e2e.cluster.Node;
 import dev.tranche.e2e.cluster.TestImages;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.record.RecordingExtender;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;

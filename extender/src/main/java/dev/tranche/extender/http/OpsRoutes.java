@@ -67,7 +67,7 @@ public final class OpsRoutes {
     router.get("/healthz").handler(call -> answer(call, loop.ask(() -> "ok\n"), TEXT));
     router.get("/readyz").handler(this::ready);
     router.get("/explain").handler(OpsRoutes::named);
-    router.get("/explain").handler(few(this::explain));
+    router.get("/explain").handler(few(call -> explain(vertx, call)));
     router.get("/inspect").handler(few(call -> inspect(vertx, call)));
     return router;
   }
@@ -122,31 +122,34 @@ public final class OpsRoutes {
     }
   }
 
-  private Future<?> explain(RoutingContext call) {
+  /** Judged and written on a worker; the loop only says what it knows. */
+  private Future<?> explain(Vertx vertx, RoutingContext call) {
     String pod = call.request().getParam("pod", "");
-    return loop.ask(() -> Explain.of(core, pod))
-        .onSuccess(
+    boolean json = wantsJson(call);
+    Future<Optional<String>> text =
+        loop.ask(() -> Explain.of(core, pod))
+            .compose(
+                known ->
+                    vertx.executeBlocking(
+                        () -> known.map(Supplier::get).map(found -> written(found, json)), false));
+    return text.onSuccess(
             found -> {
-              if (found.isEmpty()) {
+              if (found.isPresent()) {
+                call.response().putHeader("Content-Type", json ? JSON : TEXT).end(found.get());
+              } else {
                 call.response()
                     .setStatusCode(404)
                     .end(
                         "nothing is known of pod "
                             + pod
                             + ": it asks for no GPU, does not exist, or was never filtered here\n");
-              } else {
-                explained(call, found.get());
               }
             })
         .onFailure(bug -> failed(call, bug));
   }
 
-  private static void explained(RoutingContext call, JsonObject found) {
-    if (wantsJson(call)) {
-      call.response().putHeader("Content-Type", JSON).end(found.encodePrettily() + "\n");
-    } else {
-      call.response().putHeader("Content-Type", TEXT).end(Pages.explanation(found));
-    }
+  private static String written(JsonObject found, boolean json) {
+    return json ? found.encodePrettily() + "\n" : Pages.explanation(found);
   }
 
   /** Written on a worker: of thousands of nodes it is long, and health must not wait for it. */

@@ -43,6 +43,14 @@ final class Pages {
     }
     nodes(text, "also fitted", explained, "fitted", "fittedCount");
     nodes(text, "refused", explained, "refused", "refusedCount");
+    JsonObject byReason = explained.getJsonObject("refusedByReason");
+    byReason.forEach(
+        reason ->
+            text.append("  ")
+                .append(reason.getValue())
+                .append(" × ")
+                .append(reason.getKey())
+                .append('\n'));
   }
 
   private static void nodes(

@@ -21,29 +21,4 @@ public record GpuFacts(
     String healthReason,
     int clientsMax,
     String cordonReason,
-    int withheldReplicas) {
-  /** One that takes new pods, if it is healthy, and has had one config only. */
-  public GpuFacts(
-      String uuid,
-      int index,
-      String model,
-      String resource,
-      int replicas,
-      long memoryUsableBytes,
-      boolean healthy,
-      String healthReason,
-      int clientsMax) {
-    this(
-        uuid,
-        index,
-        model,
-        resource,
-        replicas,
-        memoryUsableBytes,
-        healthy,
-        healthReason,
-        clientsMax,
-        "",
-        0);
-  }
-}
+    int withheldReplicas) {}

@@ -1,6 +1,7 @@
 package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.ledger.NodeView.Availability;
+import dev.tranche.extender.placement.Placement;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -120,19 +121,19 @@ final class NodeBook {
     if (state == null) {
       return new NodeView(name, availability(), List.of());
     }
-    Map<String, Integer> stray = stray();
+    Map<String, Stray> stray = stray();
     var gpus = new ArrayList<NodeView.Gpu>(state.gpus().size());
     for (GpuFacts gpu : state.gpus()) {
-      gpus.add(gpu(state, gpu, counted, stray.getOrDefault(gpu.uuid(), 0), youngSinceMs));
+      gpus.add(gpu(state, gpu, counted, stray.getOrDefault(gpu.uuid(), Stray.NONE), youngSinceMs));
     }
     return new NodeView(name, availability(), gpus);
   }
 
   private NodeView.Gpu gpu(
-      NodeState state, GpuFacts gpu, Predicate<Hold> counted, int stray, long youngSinceMs) {
+      NodeState state, GpuFacts gpu, Predicate<Hold> counted, Stray stray, long youngSinceMs) {
     int held = 0;
     int lost = 0;
-    int clients = 0;
+    int clients = stray.clients();
     var young = new ArrayList<NodeView.Young>(0);
     for (Hold hold : holds.values()) {
       if (!counted.test(hold)) {
@@ -141,11 +142,13 @@ final class NodeBook {
       Integer here = hold.held().get(gpu.uuid());
       if (hold.placement() == null && PodFacts.takesFrom(hold.resource(), gpu.resource())) {
         lost += hold.replicas();
+        // Each of its containers has one replica at least.
+        clients += hold.replicas();
       } else if (here != null && hold.placement() != null) {
         // Unconfirmed: the list may still be of an earlier pod of that name.
         int retired = hold.confirmed() ? state.retired(hold.key(), gpu.uuid()) : 0;
         held += Math.max(0, here - retired);
-        clients += Math.max(1, hold.placement().clients(gpu.uuid()));
+        clients += clients(hold.placement(), gpu.uuid(), here);
         if (hold.sinceMs() >= youngSinceMs) {
           young.add(new NodeView.Young(here, hold.sinceMs()));
         }
@@ -153,28 +156,45 @@ final class NodeBook {
     }
     boolean byPeople = facts != null && facts.cordoned().contains(gpu.uuid());
     boolean cordoned = byPeople || !gpu.cordonReason().isEmpty();
-    return new NodeView.Gpu(gpu, cordoned, held, stray + lost, clients, young);
+    return new NodeView.Gpu(gpu, cordoned, held, stray.replicas() + lost, clients, young);
+  }
+
+  /** Where nobody knows which container is on the GPU, each of the replicas may be another's. */
+  private static int clients(Placement placement, String uuid, int replicas) {
+    return placement.containers().isEmpty() ? replicas : Math.max(1, placement.clients(uuid));
+  }
+
+  /** What pods have of a GPU that only the kubelet knows. */
+  private record Stray(int replicas, int clients) {
+    static final Stray NONE = new Stray(0, 0);
+
+    Stray with(Stray other) {
+      return new Stray(replicas + other.replicas, clients + other.clients);
+    }
   }
 
   /** What the kubelet says is held by pods that we have not seen yet, per uuid. */
-  private Map<String, Integer> stray() {
+  private Map<String, Stray> stray() {
     if (state == null || state.holdings().isEmpty()) {
       return Map.of();
     }
     NodeState now = state;
     var known = new HashSet<String>();
     holds.values().forEach(h -> known.add(h.key()));
-    var stray = new HashMap<String, Integer>();
+    var stray = new HashMap<String, Stray>();
     now.holdings()
         .forEach(
             (key, containers) -> {
               if (!known.contains(key) && !ended.containsKey(key)) {
                 containers
                     .values()
-                    .forEach(d -> d.forEach((uuid, n) -> stray.merge(uuid, n, Integer::sum)));
+                    .forEach(
+                        devices ->
+                            devices.forEach(
+                                (uuid, n) -> stray.merge(uuid, new Stray(n, 1), Stray::with)));
                 now.retired()
                     .getOrDefault(key, Map.of())
-                    .forEach((uuid, n) -> stray.merge(uuid, -n, Integer::sum));
+                    .forEach((uuid, n) -> stray.merge(uuid, new Stray(-n, 0), Stray::with));
               }
             });
     return stray;

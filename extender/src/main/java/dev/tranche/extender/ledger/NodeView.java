@@ -21,7 +21,7 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
    *     but what they are of the GPU now is withheld
    * @param strayReplicas that may be here: by pods whose GPU is unknown, and by pods that only the
    *     kubelet knows
-   * @param heldClients containers on it
+   * @param heldClients containers that are on it, or may be
    * @param young holds too young to be measured, or perhaps so
    */
   public record Gpu(

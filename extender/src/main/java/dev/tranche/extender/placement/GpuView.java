@@ -39,38 +39,6 @@ public record GpuView(
    */
   static final double MEMORY_SLACK_RATIO = 0.02;
 
-  public GpuView(
-      String uuid,
-      int index,
-      String model,
-      String resource,
-      int replicas,
-      boolean healthy,
-      boolean cordoned,
-      int freeReplicas,
-      int freeClients,
-      long memoryUsableBytes,
-      long memoryFreeBytes,
-      double smLoad,
-      boolean measured) {
-    this(
-        uuid,
-        index,
-        model,
-        resource,
-        replicas,
-        healthy,
-        cordoned,
-        freeReplicas,
-        freeClients,
-        memoryUsableBytes,
-        memoryFreeBytes,
-        smLoad,
-        measured,
-        true,
-        "");
-  }
-
   /** Memory that so many replicas are granted. */
   public long grantedBytes(int share) {
     return memoryUsableBytes / replicas * share;

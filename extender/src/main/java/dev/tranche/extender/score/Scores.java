@@ -26,18 +26,15 @@ public final class Scores {
   private Scores() {}
 
   /** A node that fits, with the GPUs it has and those that the pod would get. */
-  public record Candidate(String node, List<GpuView> gpus, Placement placement) {
-    List<GpuView> chosen() {
-      return gpus.stream().filter(g -> placement.held().containsKey(g.uuid())).toList();
-    }
-  }
+  public record Candidate(String node, List<GpuView> gpus, Placement placement) {}
 
   /** One score per candidate, in their order. */
   public static int[] of(Policy policy, List<Candidate> candidates) {
     return switch (policy) {
       case LOAD -> headroom(candidates, Scores::loadHeadroom);
       case SPREAD -> headroom(candidates, Policy::freeRatio);
-      case PACKED -> packed(candidates);
+      case PACKED ->
+          throw new IllegalArgumentException("packed has one winner, which the Packer chooses");
     };
   }
 
@@ -66,30 +63,6 @@ public final class Scores {
       }
     }
     return chosen == 0 ? 0 : sum / chosen;
-  }
-
-  private static int[] packed(List<Candidate> candidates) {
-    int best = -1;
-    int leastLeft = Integer.MAX_VALUE;
-    for (int i = 0; i < candidates.size(); i++) {
-      int left = leftover(candidates.get(i));
-      if (left < leastLeft) {
-        leastLeft = left;
-        best = i;
-      }
-    }
-    int[] scores = new int[candidates.size()];
-    if (best >= 0) {
-      scores[best] = PACKED_WINNER;
-    }
-    return scores;
-  }
-
-  private static int leftover(Candidate candidate) {
-    Map<String, Integer> held = candidate.placement().held();
-    return candidate.chosen().stream()
-        .mapToInt(g -> g.freeReplicas() - held.getOrDefault(g.uuid(), 0))
-        .sum();
   }
 
   /** The index of the highest score, the first among equals; -1 of none. */

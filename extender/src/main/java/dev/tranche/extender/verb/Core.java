@@ -47,6 +47,7 @@ public final class Core {
   public final Packing packing = new Packing();
   public final Waiting waiting;
   public final Explanations explanations;
+  public final Nominees nominees = new Nominees();
   public final ExtenderMetrics metrics;
   private final Nodes nodes;
   private final Api api;
@@ -61,16 +62,6 @@ public final class Core {
   private final Map<String, Budget> budgets = new HashMap<>();
 
   private boolean budgetsRead;
-
-  public Core(
-      Policy policy,
-      long staleAfterMs,
-      Nodes nodes,
-      Api api,
-      ExtenderMetrics metrics,
-      LongSupplier clockMs) {
-    this(policy, MemoryGuard.ENFORCE, staleAfterMs, nodes, api, metrics, clockMs);
-  }
 
   public Core(
       Policy policy,
@@ -227,6 +218,11 @@ public final class Core {
       default -> {}
     }
     settle(apply(event));
+    switch (event) {
+      case Event.PodSeen(PodFacts pod) -> nominees.seen(this, pod.uid());
+      case Event.PodGone(String uid, String key) -> nominees.seen(this, uid);
+      default -> {}
+    }
   }
 
   private void forget(String node) {

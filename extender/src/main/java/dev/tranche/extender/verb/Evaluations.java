@@ -98,7 +98,8 @@ public final class Evaluations {
     return seen(node, nowMs).gpus();
   }
 
-  private Fleet.Seen seen(String node, long nowMs) {
+  /** The same picture for as long as nothing in it differs; it may be read on any thread. */
+  Fleet.Seen seen(String node, long nowMs) {
     Cell cell = cells.get(node);
     long ledgerVersion = ledger.version(node);
     long loadVersion = loads.version(node);

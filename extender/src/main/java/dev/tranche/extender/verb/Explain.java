@@ -2,36 +2,70 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.Explanations.Chosen;
 import dev.tranche.extender.verb.Explanations.Scored;
 import dev.tranche.extender.verb.Explanations.Trace;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
-/** Answers why a pod is where it is, or why it waits. */
+/**
+ * Answers why a pod is where it is, or why it waits. The loop that decides only says what it knows;
+ * thousands of nodes are judged and written elsewhere.
+ */
 public final class Explain {
   private Explain() {}
 
-  /** On the loop. Empty if nothing is known of the pod. */
-  public static Optional<JsonObject> of(Core core, String key) {
-    Optional<Trace> trace = core.explanations.get(key);
-    Optional<PodFacts> pod =
-        core.ledger.pods().stream()
-            .filter(p -> p.key().equals(key))
-            .findFirst()
-            .or(() -> trace.map(Trace::pod));
-    return pod.map(p -> explained(core, p, trace.filter(t -> t.pod().uid().equals(p.uid()))));
+  /** Adds to the answer what it was given on the loop; on any thread. */
+  @FunctionalInterface
+  private interface Part {
+    void write(JsonObject json);
   }
 
-  private static JsonObject explained(Core core, PodFacts pod, Optional<Trace> trace) {
+  /**
+   * On the loop. Empty if nothing is known of the pod.
+   *
+   * @param key {@code namespace/name}
+   * @return writes the answer, on any thread
+   */
+  public static Optional<Supplier<JsonObject>> of(Core core, String key) {
+    Optional<Trace> trace = core.explanations.get(key);
+    return core.ledger.pods().stream()
+        .filter(p -> key.endsWith(p.name()) && p.key().equals(key))
+        .findFirst()
+        .or(() -> trace.map(Trace::pod))
+        .map(p -> known(core, p, trace.filter(t -> t.pod().uid().equals(p.uid()))));
+  }
+
+  private static Supplier<JsonObject> known(Core core, PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = core.ledger.hold(pod.uid());
+    Part part =
+        trace
+            .map(t -> decided(core, t))
+            .orElseGet(
+                () ->
+                    pod.node() == null && !pod.ended()
+                        ? judged(core, pod, hold)
+                        : hold.map(h -> placed(core, pod, h)).orElse(json -> {}));
+    return () -> {
+      JsonObject json = head(pod, hold);
+      part.write(json);
+      return json;
+    };
+  }
+
+  private static JsonObject head(PodFacts pod, Optional<Hold> hold) {
     var json =
         new JsonObject()
             .put("pod", pod.key())
@@ -40,13 +74,6 @@ public final class Explain {
             .put("state", state(pod, hold))
             .put("annotations", new JsonObject(Map.copyOf(pod.annotations())));
     hold.ifPresent(h -> json.put("hold", hold(h)));
-    if (trace.isPresent()) {
-      decided(core, json, trace.get());
-    } else if (pod.node() == null && !pod.ended()) {
-      judged(core, json, pod);
-    } else {
-      hold.ifPresent(h -> placed(core, json, pod, h));
-    }
     return json;
   }
 
@@ -67,9 +94,23 @@ public final class Explain {
         .put("replicasByGpu", new JsonObject(Map.copyOf(hold.held())));
   }
 
-  private static void decided(Core core, JsonObject json, Trace trace) {
+  private static Part decided(Core core, Trace trace) {
+    // A waiting pod asks about now, a bound one about then.
+    List<Evaluation> refused =
+        trace.chosen() != null
+            ? trace.refused().nearest()
+            : trace.refused().nearest().stream()
+                .map(then -> core.evaluate(trace.pod(), then.node()))
+                .toList();
+    return json -> {
+      json.put("policy", trace.policy().toString()).put("decidedAt", trace.at().toString());
+      fitted(json, trace);
+      refused(json, refused, trace.refused());
+    };
+  }
+
+  private static void fitted(JsonObject json, Trace trace) {
     Chosen chosen = trace.chosen();
-    json.put("policy", trace.policy().toString()).put("decidedAt", trace.at().toString());
     if (chosen != null) {
       json.put("chosen", chosen(chosen));
     }
@@ -83,58 +124,81 @@ public final class Explain {
       }
     }
     json.put("fitted", lost).put("fittedCount", trace.fittingCount());
-    var refused = new JsonArray();
-    for (Evaluation then : trace.refused()) {
-      // A waiting pod asks about now, a bound one about then.
-      Evaluation shown = chosen == null ? core.evaluate(trace.pod(), then.node()) : then;
-      refused.add(node(shown));
-    }
-    json.put("refused", refused).put("refusedCount", trace.refusedCount());
+  }
+
+  private static void refused(JsonObject json, List<Evaluation> shown, Refusals refusals) {
+    var nodes = new JsonArray();
+    shown.forEach(evaluation -> nodes.add(node(evaluation)));
+    var byReason = new JsonObject();
+    refusals.byReason().forEach((reason, count) -> byReason.put(reason.sentence(), count));
+    json.put("refused", nodes)
+        .put("refusedCount", refusals.count())
+        .put("refusedByReason", byReason);
   }
 
   /** Decided by another replica, or by nobody of ours: the GPUs, as they would be without it. */
-  private static void placed(Core core, JsonObject json, PodFacts pod, Hold hold) {
+  private static Part placed(Core core, PodFacts pod, Hold hold) {
     Evaluation without = core.evaluate(pod, hold.node());
-    List<GpuView> taken =
-        without.gpus().stream().filter(g -> hold.held().containsKey(g.uuid())).toList();
-    String source =
-        hold.confirmed()
-            ? "the kubelet's read-back"
-            : hold.placement() == null ? "nobody yet" : "the pod's annotation or the node's echo";
-    json.put("policy", core.policyOf(pod).toString())
-        .put("note", "not decided here; which GPU it is on is known by " + source)
-        .put("chosen", node(without).put("chosenGpus", gpus(without, taken)))
-        .put("fitted", new JsonArray())
-        .put("fittedCount", 0)
-        .put("refused", new JsonArray())
-        .put("refusedCount", 0);
+    Policy policy = core.policyOf(pod);
+    return json -> {
+      List<GpuView> taken =
+          without.gpus().stream().filter(g -> hold.held().containsKey(g.uuid())).toList();
+      json.put("policy", policy.toString())
+          .put("note", "not decided here; which GPU it is on is known by " + source(hold))
+          .put("chosen", node(without).put("chosenGpus", gpus(without, taken)))
+          .put("fitted", new JsonArray())
+          .put("fittedCount", 0);
+      refused(json, List.of(), Refusals.NONE);
+    };
   }
 
-  /** kube-scheduler has asked another replica: what this one would say now. */
-  private static void judged(Core core, JsonObject json, PodFacts pod) {
-    var fitted = new JsonArray();
-    var refused = new JsonArray();
-    int fittedCount = 0;
-    int refusedCount = 0;
-    for (String name : core.ledger.nodes()) {
-      Evaluation now = core.evaluate(pod, name);
-      if (now.gpus().isEmpty()) {
-        continue;
-      }
-      boolean fits = now.placement().isPresent();
-      JsonArray shown = fits ? fitted : refused;
-      if (shown.size() < Explanations.NODES_MAX) {
-        shown.add(node(now));
-      }
-      fittedCount += fits ? 1 : 0;
-      refusedCount += fits ? 0 : 1;
+  private static String source(Hold hold) {
+    if (hold.confirmed()) {
+      return "the kubelet's read-back";
     }
-    json.put("policy", core.policyOf(pod).toString())
+    return hold.placement() == null ? "nobody yet" : "the pod's annotation or the node's echo";
+  }
+
+  /** A node as the loop saw it, with its R. */
+  private record Looked(String node, int replicas, Fleet.Seen seen) {}
+
+  /** kube-scheduler has asked another replica: what this one would say now. */
+  private static Part judged(Core core, PodFacts pod, Optional<Hold> hold) {
+    long nowMs = core.nowMs();
+    String own = hold.map(Hold::node).orElse("");
+    var looked = new ArrayList<Looked>();
+    for (String name : core.ledger.nodes()) {
+      Fleet.Seen seen =
+          name.equals(own)
+              ? core.fleet.without(pod, name, nowMs)
+              : core.evaluations.seen(name, nowMs);
+      if (!seen.gpus().isEmpty()) {
+        looked.add(new Looked(name, core.ledger.replicasPerGpu(name, pod.resource()), seen));
+      }
+    }
+    Policy policy = core.policyOf(pod);
+    return json -> judge(json, pod, policy, looked);
+  }
+
+  private static void judge(JsonObject json, PodFacts pod, Policy policy, List<Looked> looked) {
+    var asks = new HashMap<Integer, Ask>();
+    var fitted = new JsonArray();
+    var refused = new ArrayList<Evaluation>();
+    for (Looked node : looked) {
+      Ask ask = asks.computeIfAbsent(node.replicas(), pod::ask);
+      Evaluation now = Fleet.evaluate(node.node(), ask, node.seen(), policy);
+      if (now.placement().isEmpty()) {
+        refused.add(now);
+      } else if (fitted.size() < Explanations.NODES_MAX) {
+        fitted.add(node(now));
+      }
+    }
+    json.put("policy", policy.toString())
         .put("note", "kube-scheduler asks another replica; this is what this one sees now")
         .put("fitted", fitted)
-        .put("fittedCount", fittedCount)
-        .put("refused", refused)
-        .put("refusedCount", refusedCount);
+        .put("fittedCount", looked.size() - refused.size());
+    var refusals = Refusals.of(refused);
+    refused(json, refusals.nearest(), refusals);
   }
 
   private static JsonObject chosen(Chosen chosen) {

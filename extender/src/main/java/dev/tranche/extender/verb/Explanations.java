@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /** What was decided of late, and on what grounds, for whoever asks why. */
 public final class Explanations {
-  /** So many of the nodes that lost, and of those that were refused, are kept per pod. */
+  /** So many of the nodes that lost are kept per pod. */
   static final int NODES_MAX = 8;
 
   private static final int PODS_MAX = 2_000;
@@ -30,7 +30,6 @@ public final class Explanations {
 
   /**
    * @param fitting the best of those that fit
-   * @param refused the nearest to fitting of those that did not
    * @param chosen null while the pod waits
    */
   public record Trace(
@@ -39,8 +38,7 @@ public final class Explanations {
       Instant at,
       List<Scored> fitting,
       int fittingCount,
-      List<Evaluation> refused,
-      int refusedCount,
+      Refusals refused,
       @Nullable Chosen chosen) {}
 
   public Optional<Trace> get(String key) {
@@ -49,24 +47,20 @@ public final class Explanations {
 
   void filtered(PodFacts pod, Policy policy, List<Evaluation> fitting, List<Evaluation> refused) {
     var kept = fitting.stream().limit(NODES_MAX).map(e -> new Scored(e, null)).toList();
-    var nearest = refused.stream().limit(NODES_MAX).toList();
-    var trace =
-        new Trace(pod, policy, Instant.now(), kept, fitting.size(), nearest, refused.size(), null);
-    byKey.put(pod.key(), trace);
+    var refusals = Refusals.of(refused);
+    byKey.put(
+        pod.key(), new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
   }
 
   void prioritized(PodFacts pod, Policy policy, List<Evaluation> evaluations, int[] scores) {
     Trace before = byKey.getIfPresent(pod.key());
-    var refused = before == null ? List.<Evaluation>of() : before.refused();
-    int refusedCount = before == null ? 0 : before.refusedCount();
+    var refused = before == null ? Refusals.NONE : before.refused();
     var best =
         Best.of(scores, NODES_MAX, 0).stream()
             .map(i -> new Scored(evaluations.get(i), scores[i]))
             .toList();
-    var trace =
-        new Trace(
-            pod, policy, Instant.now(), best, evaluations.size(), refused, refusedCount, null);
-    byKey.put(pod.key(), trace);
+    byKey.put(
+        pod.key(), new Trace(pod, policy, Instant.now(), best, evaluations.size(), refused, null));
   }
 
   void bound(PodFacts pod, Policy policy, Evaluation evaluation, Placement placement) {
@@ -75,7 +69,7 @@ public final class Explanations {
     byKey.put(
         pod.key(),
         before == null
-            ? new Trace(pod, policy, chosen.at(), List.of(), 0, List.of(), 0, chosen)
+            ? new Trace(pod, policy, chosen.at(), List.of(), 0, Refusals.NONE, chosen)
             : new Trace(
                 pod,
                 before.policy(),
@@ -83,7 +77,6 @@ public final class Explanations {
                 before.fitting(),
                 before.fittingCount(),
                 before.refused(),
-                before.refusedCount(),
                 chosen));
   }
 }

@@ -4,7 +4,6 @@ import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
-import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -85,8 +84,7 @@ public final class Figures {
   /** One event's text: the nodes nearest to fitting first. */
   static String event(List<Evaluation> evaluations) {
     var nearest =
-        evaluations.stream()
-            .sorted(Comparator.comparing(Figures::nearness).reversed())
+        Refusals.of(evaluations).nearest().stream()
             .limit(EVENT_NODES_MAX)
             .map(Figures::node)
             .toList();
@@ -96,13 +94,6 @@ public final class Figures {
       text += ". And " + more + " more nodes: /explain tells";
     }
     return text.length() <= EVENT_CHARS_MAX ? text : text.substring(0, EVENT_CHARS_MAX - 1) + "…";
-  }
-
-  /** The reasons stand in the order of the checks: the latest is the nearest miss. */
-  private static Reason nearness(Evaluation evaluation) {
-    return evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)
-        ? reason
-        : Reason.NO_REPORT;
   }
 
   static String bytes(long bytes) {

@@ -66,6 +66,7 @@ public final class Filter {
     if (bound != null) {
       return bound;
     }
+    core.nominees.settle(core);
     // What was expected of this pod is history; the room may serve it, or others, elsewhere.
     core.told(new Event.Release(pod.uid()));
     core.waiting.forget(pod.uid());

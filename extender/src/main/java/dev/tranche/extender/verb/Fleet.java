@@ -45,6 +45,10 @@ public final class Fleet {
   public record Present(Predicate<Hold> counted, Set<String> gone) {
     static final Present ALL = new Present(hold -> true, Set.of());
 
+    Present without(PodFacts pod) {
+      return new Present(hold -> !hold.uid().equals(pod.uid()) && counted.test(hold), gone);
+    }
+
     boolean has(Hold hold) {
       return !gone.contains(hold.uid()) && counted.test(hold);
     }
@@ -63,11 +67,13 @@ public final class Fleet {
    */
   public Evaluation evaluate(
       PodFacts pod, String node, Policy policy, Present present, long nowMs) {
-    var others =
-        new Present(
-            hold -> !hold.uid().equals(pod.uid()) && present.counted().test(hold), present.gone());
     Ask ask = pod.ask(ledger.replicasPerGpu(node, pod.resource()));
-    return evaluate(node, ask, seen(node, others, nowMs), policy);
+    return evaluate(node, ask, seen(node, present.without(pod), nowMs), policy);
+  }
+
+  /** A node's GPUs as if the pod were not there. */
+  Seen without(PodFacts pod, String node, long nowMs) {
+    return seen(node, Present.ALL.without(pod), nowMs);
   }
 
   static Evaluation evaluate(String node, Ask ask, Seen seen, Policy policy) {

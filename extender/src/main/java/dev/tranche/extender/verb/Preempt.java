@@ -57,6 +57,7 @@ public final class Preempt {
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
+    core.nominees.settle(core);
     var kept = new LinkedHashMap<String, Kept>();
     long untilMs = core.nowMs() + DECIDE_MS_MAX;
     for (String node : leastHarmFirst(offered)) {
@@ -82,7 +83,7 @@ public final class Preempt {
   }
 
   private void keep(PodFacts pod, String node, OfNode offered, Map<String, Kept> kept) {
-    List<Candidate> candidates = candidates(pod, node);
+    List<Candidate> candidates = candidates(core, pod, node);
     Set<String> dryRun = Set.copyOf(offered.uids());
     Optional<Choice> choice =
         new Victims(
@@ -117,20 +118,20 @@ public final class Preempt {
   }
 
   /** Bound pods of lower priority whose GPU is known, unless they should have ended long ago. */
-  private List<Candidate> candidates(PodFacts pod, String node) {
+  static List<Candidate> candidates(Core core, PodFacts pod, String node) {
     var candidates = new ArrayList<Candidate>();
     for (Hold hold : core.ledger.holds(node)) {
       core.ledger
           .pod(hold.uid())
           .filter(other -> hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
-          .filter(other -> node.equals(other.node()) && mayGo(other))
+          .filter(other -> node.equals(other.node()) && mayGo(core, other))
           .filter(other -> other.standing().priority() < pod.standing().priority())
           .ifPresent(other -> candidates.add(new Candidate(other, hold.held())));
     }
     return candidates;
   }
 
-  private boolean mayGo(PodFacts pod) {
+  private static boolean mayGo(Core core, PodFacts pod) {
     return !pod.standing().leaving() || core.ledger.leaving().soon(pod.uid(), core.nowMs());
   }
 
@@ -141,5 +142,6 @@ public final class Preempt {
     kept.entrySet().stream()
         .min(Map.Entry.comparingByValue(Comparator.comparing(Kept::choice, Choice.BETTER_FIRST)))
         .ifPresent(best -> core.told(new Event.Nominate(pod, places, best.getKey())));
+    core.nominees.planned(pod.uid());
   }
 }

@@ -8,26 +8,31 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Standing;
+import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt.OfNode;
-import java.io.IOException;
-import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 
 final class ExtenderReaderTest {
+  private static final String RELEASES = "dev.tranche.extender.http.Recorded#releases";
   private final ExtenderReader reader = new ExtenderReader(List.of(Names.RESOURCE));
 
-  @Test
-  void args_ofAFractionPod() throws Exception {
-    var args = reader.args(fixture("filter-args.json"));
-    assertThat(args.nodeNames()).containsExactly("node-a", "node-b");
+  @ParameterizedTest
+  @MethodSource(RELEASES)
+  void args_ofAFractionPod(Recorded release) throws Exception {
+    var args = reader.args(release.body("filter"));
+    assertThat(args.nodeNames()).containsExactlyInAnyOrder("node-a", "node-b", "node-c");
+    assertThat(args.choosy()).isFalse();
+    assertThat(args.host()).isEqualTo(new HostRequest(500, 1_024));
     PodFacts pod = args.pod().orElseThrow();
     assertThat(pod.key()).isEqualTo("team-a/trainer");
-    assertThat(pod.uid()).isEqualTo("11111111-2222-3333-4444-555555555555");
+    assertThat(pod.uid()).isEqualTo(release.uid("filter"));
     assertThat(pod.stampedReplicas()).hasValue(10);
     assertThat(pod.annotations()).hasSize(2).containsEntry(Names.GPU_FRACTION, "0.3");
     assertThat(pod.requests())
@@ -37,25 +42,50 @@ final class ExtenderReaderTest {
     assertThat(pod.node()).isNull();
   }
 
-  @Test
-  void args_initContainersAndSidecars_comeFirst() throws Exception {
-    PodFacts pod = reader.args(fixture("filter-args-init.json")).pod().orElseThrow();
-    assertThat(pod.requests())
+  @ParameterizedTest
+  @MethodSource(RELEASES)
+  void args_ofPrioritize_areThoseOfFilter(Recorded release) throws Exception {
+    var args = reader.args(release.body("prioritize"));
+    assertThat(args.pod()).isEqualTo(reader.args(release.body("filter")).pod());
+    assertThat(args.nodeNames()).hasSize(3);
+  }
+
+  @ParameterizedTest
+  @MethodSource(RELEASES)
+  void args_initContainersAndSidecars_comeFirst(Recorded release) throws Exception {
+    var args = reader.args(release.body("filter-init"));
+    assertThat(args.choosy()).isTrue();
+    assertThat(args.pod().orElseThrow().requests())
         .containsExactly(
             new Demand.Request("warm", Demand.Kind.INIT, 5),
             new Demand.Request("proxy", Demand.Kind.SIDECAR, 1),
-            new Demand.Request("main", Demand.Kind.APP, 2_000));
+            new Demand.Request("main", Demand.Kind.APP, 2));
   }
 
+  /** The API server writes it so, and Go an empty thing as null. */
   @Test
-  void args_notCacheCapable_haveNoNames() throws Exception {
-    assertThat(reader.args(fixture("filter-args-not-cache-capable.json")).nodeNames()).isNull();
+  void args_wholeThousandsAndNulls_areRead() throws Exception {
+    byte[] json =
+        """
+        {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u", "annotations": null}, "spec": {"containers": [
+          {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "2k"}}}]}, "status": {}}, "Nodes": null, "NodeNames": []}
+        """
+            .getBytes(StandardCharsets.UTF_8);
+    assertThat(reader.args(json).pod().orElseThrow().requests())
+        .containsExactly(new Demand.Request("a", Demand.Kind.APP, 2_000));
   }
 
-  @Test
-  void args_ofAPodWithoutGpus_haveNoPod() throws Exception {
+  @ParameterizedTest
+  @MethodSource(RELEASES)
+  void args_notCacheCapable_haveNoNames(Recorded release) throws Exception {
+    assertThat(reader.args(release.body("filter-node-list")).nodeNames()).isNull();
+  }
+
+  @ParameterizedTest
+  @MethodSource(RELEASES)
+  void args_ofAPodWithoutGpus_haveNoPod(Recorded release) throws Exception {
     var other = new ExtenderReader(List.of("example.com/other"));
-    assertThat(other.args(fixture("filter-args.json")).pod()).isEmpty();
+    assertThat(other.args(release.body("filter")).pod()).isEmpty();
   }
 
   @Test
@@ -64,32 +94,48 @@ final class ExtenderReaderTest {
     assertThatThrownBy(() -> reader.args(cut)).isInstanceOf(MalformedException.class);
   }
 
-  @Test
-  void preemption_isRead() throws Exception {
-    var args = reader.preemption(fixture("preempt-args.json"));
+  @ParameterizedTest
+  @MethodSource(RELEASES)
+  void preemption_isRead(Recorded release) throws Exception {
+    var args = reader.preemption(release.body("preempt"));
     PodFacts pod = args.pod().orElseThrow();
-    assertThat(pod.standing())
-        .isEqualTo(
-            new Standing(
-                1_000_000,
-                Map.of("app", "urgent"),
-                Instant.parse("2026-11-21T08:00:00Z").toEpochMilli(),
-                false,
-                "node-b"));
-    assertThat(args.victims())
-        .containsEntry("node-b", new OfNode(List.of("bbbbbbbb-0000-0000-0000-000000000001"), 0))
-        .hasSize(2);
-    assertThat(Objects.requireNonNull(args.victims()).get("node-a"))
-        .satisfies(victims -> assertThat(victims.uids()).hasSize(2))
-        .satisfies(victims -> assertThat(victims.violations()).isOne());
+    assertThat(pod.uid()).isEqualTo(release.uid("preempt"));
+    assertThat(pod.standing().priority()).isEqualTo(1_000_000);
+    assertThat(pod.standing().labels()).isEqualTo(Map.of("app", "urgent"));
+    assertThat(pod.standing().startedAtMs()).isPositive();
+    Map<String, OfNode> victims = Objects.requireNonNull(args.victims());
+    assertThat(victims).containsOnlyKeys("node-a", "node-b", "node-c");
+    assertThat(victims.values().stream().flatMap(of -> of.uids().stream()))
+        .hasSize(5)
+        .doesNotHaveDuplicates()
+        .doesNotContain("");
+    assertThat(Objects.requireNonNull(victims.get("node-a")).violations()).isOne();
+    assertThat(Objects.requireNonNull(victims.get("node-b")).violations()).isZero();
   }
 
   @Test
-  void preemption_notCacheCapable_hasNoVictims() throws Exception {
+  void preemption_nominatedAndLeaving_areRead() throws Exception {
     byte[] json =
-        "{\"Pod\":null,\"NodeNameToVictims\":{\"n\":{\"Pods\":[]}},\"NodeNameToMetaVictims\":null}"
+        """
+        {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u", "creationTimestamp": "2026-11-21T08:00:00Z",
+          "deletionTimestamp": "2026-11-21T09:00:00Z", "labels": {"app": "urgent"}}, "spec": {"priority": -1, "containers": [
+          {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}, "status": {"nominatedNodeName": "node-b"}}}
+        """
             .getBytes(StandardCharsets.UTF_8);
-    assertThat(reader.preemption(json).victims()).isNull();
+    assertThat(reader.preemption(json).pod().orElseThrow().standing())
+        .isEqualTo(
+            new Standing(
+                -1,
+                Map.of("app", "urgent"),
+                Instant.parse("2026-11-21T08:00:00Z").toEpochMilli(),
+                true,
+                "node-b"));
+  }
+
+  @ParameterizedTest
+  @MethodSource(RELEASES)
+  void preemption_notCacheCapable_hasNoVictims(Recorded release) throws Exception {
+    assertThat(reader.preemption(release.body("preempt-node-list")).victims()).isNull();
   }
 
   @Test
@@ -107,11 +153,21 @@ final class ExtenderReaderTest {
     assertThat(pod.requests()).containsExactly(new Demand.Request("a", Demand.Kind.APP, 3));
   }
 
-  @Test
-  void binding_isRead() throws Exception {
-    var binding = reader.binding(fixture("binding-args.json"));
+  @ParameterizedTest
+  @MethodSource(RELEASES)
+  void binding_isRead(Recorded release) throws Exception {
+    var binding = reader.binding(release.body("bind"));
     assertThat(binding.key()).isEqualTo("team-a/trainer");
-    assertThat(binding.node()).isEqualTo("node-b");
+    assertThat(binding.podUid()).isEqualTo(release.uid("filter"));
+    assertThat(binding.node()).startsWith("node-");
+  }
+
+  /** One minor release each: a folder that is lost would pass unnoticed. */
+  @Test
+  void releases_areThoseThatAreSupported() {
+    assertThat(Recorded.releases())
+        .extracting(release -> release.toString().replaceAll("\\.\\d+$", ""))
+        .containsExactly("v1.32", "v1.34");
   }
 
   @Test
@@ -120,11 +176,5 @@ final class ExtenderReaderTest {
         "{\"PodName\":\"p\",\"PodNamespace\":\"n\",\"PodUID\":\"u\"}"
             .getBytes(StandardCharsets.UTF_8);
     assertThatThrownBy(() -> reader.binding(json)).hasMessageContaining("Node");
-  }
-
-  private static byte[] fixture(String name) throws IOException {
-    try (InputStream in = ExtenderReaderTest.class.getResourceAsStream("/extender-v1/" + name)) {
-      return Objects.requireNonNull(in, name).readAllBytes();
-    }
   }
 }

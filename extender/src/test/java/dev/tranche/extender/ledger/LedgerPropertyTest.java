@@ -19,7 +19,10 @@ final class LedgerPropertyTest {
     }
   }
 
-  /** Others bind pods too, and kubelets give other GPUs: in the end we know all the same. */
+  /**
+   * Others bind pods too, kubelets run static ones and give other GPUs: in the end we know all the
+   * same.
+   */
   @Test
   void strangersOnTheNodes_areCountedWhereTheyAre() {
     for (long seed = 1; seed <= RUNS; seed++) {

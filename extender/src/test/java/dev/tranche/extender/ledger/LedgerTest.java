@@ -100,6 +100,30 @@ final class LedgerTest {
     assertThat(free("gpu-1")).isEqualTo(10);
   }
 
+  /** Static pods, before the API server has their mirrors; each container is a client. */
+  @Test
+  void mpsClients_ofPodsThatOnlyTheKubeletKnows_count() {
+    report(
+        NODE,
+        Map.of("ns/static", Map.of("main", Map.of("gpu-1", 4), "second", Map.of("gpu-1", 1))));
+    assertThat(clients("gpu-0")).isZero();
+    assertThat(clients("gpu-1")).isEqualTo(2);
+    apply(new Event.PodSeen(named("s", "static", NODE, true, null)));
+    assertThat(clients("gpu-1")).isPositive();
+  }
+
+  /** Each replica may be another container's. */
+  @Test
+  void mpsClients_ofAPodOfAnotherScheduler_countOnEveryGpuUntilReadBack() {
+    report(NODE, Map.of());
+    apply(new Event.PodSeen(pod("p", NODE)));
+    assertThat(clients("gpu-0")).isEqualTo(3);
+    assertThat(clients("gpu-1")).isEqualTo(3);
+    report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-1", 3))));
+    assertThat(clients("gpu-0")).isZero();
+    assertThat(clients("gpu-1")).isOne();
+  }
+
   @Test
   void readBack_ofAFinishedPod_takesNone() {
     apply(new Event.PodSeen(ended("p", NODE)));
@@ -189,6 +213,16 @@ final class LedgerTest {
     report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-0", 1, "gpu-1", 2))));
     assertThat(free("gpu-0")).isEqualTo(9);
     assertThat(free("gpu-1")).isEqualTo(8);
+  }
+
+  @Test
+  void gpuCordonedOnItsNode_isSeenSo_andWakesWhenItIsNot() {
+    report(NODE, Map.of());
+    apply(new Event.NodeSeen(new NodeFacts(NODE, java.util.Set.of("gpu-1"), "", true)));
+    assertThat(seen("gpu-0").cordoned()).isFalse();
+    assertThat(seen("gpu-1").cordoned()).isTrue();
+    assertThat(apply(new Event.NodeSeen(new NodeFacts(NODE, java.util.Set.of(), "", true))))
+        .containsExactly(new Decision.RoomGrew(NODE));
   }
 
   @Test
@@ -293,11 +327,18 @@ final class LedgerTest {
   }
 
   private int free(String uuid) {
+    return seen(uuid).freeReplicas();
+  }
+
+  private int clients(String uuid) {
+    return seen(uuid).heldClients();
+  }
+
+  private NodeView.Gpu seen(String uuid) {
     return ledger.view(NODE, h -> true, nowMs).gpus().stream()
         .filter(g -> g.facts().uuid().equals(uuid))
         .findFirst()
-        .orElseThrow()
-        .freeReplicas();
+        .orElseThrow();
   }
 
   private static NodeState state(
@@ -306,7 +347,7 @@ final class LedgerTest {
   }
 
   static GpuFacts gpu(String uuid, int index) {
-    return new GpuFacts(uuid, index, "Tesla T4", Names.RESOURCE, 10, 10L << 30, true, "", 0);
+    return new GpuFacts(uuid, index, "Tesla T4", Names.RESOURCE, 10, 10L << 30, true, "", 0, "", 0);
   }
 
   private static Assignment echo(String uid, String uuid) {

@@ -6,9 +6,12 @@ import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.score.Policy;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.random.RandomGenerator;
 import org.jspecify.annotations.Nullable;
 
 /** How the {@link World}'s parts see pods and GPUs. */
@@ -53,6 +56,52 @@ final class Views {
         pod.standing());
   }
 
+  /** The same pod under another uid, as a mirror that was deleted comes again. */
+  static PodFacts renewed(PodFacts pod, String uid) {
+    return new PodFacts(
+        uid,
+        pod.namespace(),
+        pod.name(),
+        pod.node(),
+        pod.ended(),
+        pod.running(),
+        pod.resource(),
+        pod.requests(),
+        pod.annotations(),
+        Standing.NONE);
+  }
+
+  static List<Demand.Request> requests(RandomGenerator random) {
+    var requests = new ArrayList<Demand.Request>();
+    if (random.nextInt(5) == 0) {
+      requests.add(new Demand.Request("warm", Demand.Kind.INIT, 1 + random.nextInt(4)));
+    }
+    if (random.nextInt(5) == 0) {
+      requests.add(new Demand.Request("proxy", Demand.Kind.SIDECAR, 1));
+    }
+    requests.add(new Demand.Request("main", Demand.Kind.APP, 1 + random.nextInt(5)));
+    if (random.nextInt(4) == 0) {
+      requests.add(new Demand.Request("second", Demand.Kind.APP, 1 + random.nextInt(3)));
+    }
+    return requests;
+  }
+
+  /** The first GPU with room, as a plugin chooses that knows of no assignment. */
+  static @Nullable Placement anywhere(World.Node node, Demand demand) {
+    int peak = demand.peakReplicas();
+    for (GpuFacts gpu : node.gpus) {
+      if (node.used(gpu.uuid()) + peak <= gpu.replicas()) {
+        var containers = new ArrayList<Placement.Container>();
+        for (Demand.Container c : Placement.steered(demand)) {
+          var share = new Placement.Share(gpu.uuid(), c.replicas());
+          containers.add(new Placement.Container(c.name(), List.of(share)));
+        }
+        return new Placement(containers, Map.of(gpu.uuid(), peak));
+      }
+    }
+    return null;
+  }
+
   static Optional<Placement> place(Ledger ledger, PodFacts pod, String node, long nowMs) {
     NodeView view = ledger.view(node, h -> !h.uid().equals(pod.uid()), nowMs);
     if (view.availability() != NodeView.Availability.AVAILABLE) {
@@ -80,6 +129,8 @@ final class Views {
         16L << 30,
         16L << 30,
         0,
-        true);
+        true,
+        true,
+        "");
   }
 }

@@ -18,7 +18,6 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
-import org.jspecify.annotations.Nullable;
 
 /**
  * A cluster in one thread: an API server, kubelets with their plugins, and two replicas of the
@@ -61,17 +60,6 @@ final class World {
     settle();
   }
 
-  /** A pod as the API server has it, and where its kubelet really put it. */
-  static final class Pod {
-    PodFacts facts;
-    @Nullable Placement real;
-    boolean admitted;
-
-    Pod(PodFacts facts) {
-      this.facts = facts;
-    }
-  }
-
   private record Timed(long atMs, Event event) {}
 
   final class Replica {
@@ -81,7 +69,9 @@ final class World {
     private final Set<String> cut = new HashSet<>();
 
     Replica() {
-      pods.values().forEach(pod -> tell(new Event.PodSeen(pod.facts)));
+      pods.values().stream()
+          .filter(pod -> pod.shown)
+          .forEach(pod -> tell(new Event.PodSeen(pod.facts)));
       tell(new Event.Synced());
     }
 
@@ -147,6 +137,8 @@ final class World {
                 16L << 30,
                 true,
                 "",
+                0,
+                "",
                 0));
       }
     }
@@ -210,8 +202,10 @@ final class World {
         }
       }
       case 18 -> {
-        if (strangers) {
+        if (strangers && random.nextBoolean()) {
           bindByOthers();
+        } else if (strangers) {
+          staticPod();
         }
       }
       default -> ticks();
@@ -248,7 +242,9 @@ final class World {
   }
 
   private void seen(Pod pod) {
-    changed(pod.facts.uid(), new Event.PodSeen(pod.facts));
+    if (pod.shown) {
+      changed(pod.facts.uid(), new Event.PodSeen(pod.facts));
+    }
   }
 
   private void changed(String uid, Event event) {
@@ -373,6 +369,31 @@ final class World {
     admit(pod);
   }
 
+  /** Its mirror comes late, and comes again when somebody deletes it. */
+  private void staticPod() {
+    Pod pod = any(p -> p.fromFile && !p.facts.ended()).orElse(null);
+    if (pod == null || random.nextInt(3) == 0) {
+      pod = made();
+      pod.fromFile = true;
+      pod.shown = false;
+      pod.facts = Views.facts(pod.facts, pick(nodes).name, false, false, pod.facts.annotations());
+      admit(pod);
+    } else if (pod.shown) {
+      pods.remove(pod.facts.uid());
+      changed(pod.facts.uid(), new Event.PodGone(pod.facts.uid(), pod.facts.key()));
+      pod.facts = Views.renewed(pod.facts, "uid-" + created++);
+      pods.put(pod.facts.uid(), pod);
+      seen(pod);
+    } else {
+      mirror(pod);
+    }
+  }
+
+  private void mirror(Pod pod) {
+    pod.shown = true;
+    seen(pod);
+  }
+
   /**
    * As the kubelet admits: where its plugin says, if there is room; else the pod fails for good.
    */
@@ -388,7 +409,7 @@ final class World {
       pod.real = Views.kubelets(demand, place);
       fitsReally(node, pod);
     } else {
-      pod.real = anywhere(node, demand);
+      pod.real = Views.anywhere(node, demand);
     }
     boolean runs = pod.real != null;
     pod.facts =
@@ -404,21 +425,6 @@ final class World {
           .as("%s: %s with %s", seed, gpu.uuid(), pod.facts.key())
           .isLessThanOrEqualTo(gpu.replicas());
     }
-  }
-
-  private @Nullable Placement anywhere(Node node, Demand demand) {
-    int peak = demand.peakReplicas();
-    for (GpuFacts gpu : node.gpus) {
-      if (node.used(gpu.uuid()) + peak <= gpu.replicas()) {
-        var containers = new ArrayList<Placement.Container>();
-        for (Demand.Container c : Placement.steered(demand)) {
-          var share = new Placement.Share(gpu.uuid(), c.replicas());
-          containers.add(new Placement.Container(c.name(), List.of(share)));
-        }
-        return new Placement(containers, Map.of(gpu.uuid(), peak));
-      }
-    }
-    return null;
   }
 
   private void finish(Pod pod) {
@@ -451,6 +457,7 @@ final class World {
 
   /** Everything is heard, and the nodes have told the latest. */
   void settle() {
+    pods.values().stream().filter(pod -> !pod.shown).forEach(this::mirror);
     nodes.forEach(
         node -> {
           node.serving = true;
@@ -477,10 +484,16 @@ final class World {
   }
 
   private Pod create() {
+    Pod pod = made();
+    seen(pod);
+    return pod;
+  }
+
+  private Pod made() {
     String name = name();
     String uid = "uid-" + created++;
     boolean stamped = random.nextInt(3) > 0;
-    var requests = requests();
+    var requests = Views.requests(random);
     Map<String, String> annotations =
         stamped
             ? Map.of(Names.REPLICAS_PER_GPU, "10", Names.GPU_FRACTION, "0.1")
@@ -489,7 +502,6 @@ final class World {
         new PodFacts(uid, "ns", name, null, false, false, Names.RESOURCE, requests, annotations);
     var pod = new Pod(facts);
     pods.put(uid, pod);
-    seen(pod);
     return pod;
   }
 
@@ -498,21 +510,6 @@ final class World {
     String name = "web-" + random.nextInt(8);
     boolean taken = pods.values().stream().anyMatch(p -> p.facts.name().equals(name));
     return taken ? "job-" + created : name;
-  }
-
-  private List<Demand.Request> requests() {
-    var requests = new ArrayList<Demand.Request>();
-    if (random.nextInt(5) == 0) {
-      requests.add(new Demand.Request("warm", Demand.Kind.INIT, 1 + random.nextInt(4)));
-    }
-    if (random.nextInt(5) == 0) {
-      requests.add(new Demand.Request("proxy", Demand.Kind.SIDECAR, 1));
-    }
-    requests.add(new Demand.Request("main", Demand.Kind.APP, 1 + random.nextInt(5)));
-    if (random.nextInt(4) == 0) {
-      requests.add(new Demand.Request("second", Demand.Kind.APP, 1 + random.nextInt(3)));
-    }
-    return requests;
   }
 
   // --- what must be so ---

@@ -119,6 +119,10 @@ final class PlacerTest {
     assertThat(place(allowed, gpu("a", 10))).isInstanceOf(Outcome.Fits.class);
     var other = new Ask(demand, OptionalInt.of(10), AllowList.ANY, AllowList.parse("b"));
     assertThat(place(other, gpu("a", 10), gpu("b", 10))).isEqualTo(on("main", "b", 3));
+    var but = new Ask(demand, OptionalInt.of(10), AllowList.ANY, AllowList.parse("!a, !c"));
+    assertThat(place(but, gpu("a", 10), gpu("b", 10), gpu("c", 10))).isEqualTo(on("main", "b", 3));
+    var model = new Ask(demand, OptionalInt.of(10), AllowList.parse("A100, L4"), AllowList.ANY);
+    assertThat(place(model, gpu("a", 10))).isEqualTo(refused(Reason.NOT_ALLOWED));
   }
 
   @Test
@@ -137,7 +141,9 @@ final class PlacerTest {
             1,
             1,
             0,
-            true);
+            true,
+            true,
+            "");
     GpuView cordoned =
         new GpuView(
             "b",
@@ -152,14 +158,31 @@ final class PlacerTest {
             1,
             1,
             0,
-            true);
+            true,
+            true,
+            "");
     assertThat(place(ask(app(1)), ill, cordoned)).isEqualTo(refused(Reason.UNFIT));
   }
 
   @Test
   void clients_noneLeft_isRefused() {
     GpuView gpu =
-        new GpuView("a", 0, "Tesla T4", Names.RESOURCE, 10, true, false, 10, 0, GIB, GIB, 0, true);
+        new GpuView(
+            "a",
+            0,
+            "Tesla T4",
+            Names.RESOURCE,
+            10,
+            true,
+            false,
+            10,
+            0,
+            GIB,
+            GIB,
+            0,
+            true,
+            true,
+            "");
     assertThat(place(ask(app(1)), gpu)).isEqualTo(refused(Reason.CLIENTS));
   }
 
@@ -222,6 +245,8 @@ final class PlacerTest {
         10 * GIB,
         memoryFree,
         sm,
-        true);
+        true,
+        true,
+        "");
   }
 }

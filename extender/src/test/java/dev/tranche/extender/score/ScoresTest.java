@@ -43,16 +43,6 @@ final class ScoresTest {
   }
 
   @Test
-  void packed_hasOneWinner() {
-    assertThat(
-            Scores.of(
-                Policy.PACKED,
-                List.of(
-                    node("a", 10, 1, 0, true), node("b", 4, 1, 0, true), node("c", 4, 1, 0, true))))
-        .containsExactly(0, Scores.PACKED_WINNER, 0);
-  }
-
-  @Test
   void spread_prefersTheEmptiest() {
     assertThat(
             Scores.of(Policy.SPREAD, List.of(node("a", 10, 1, 0, true), node("b", 4, 1, 0, true))))
@@ -81,7 +71,9 @@ final class ScoresTest {
             1_000,
             (long) (memoryFree * 1_000),
             sm,
-            measured);
+            measured,
+            true,
+            "");
     var share = new Placement.Share("gpu", 3);
     var container = new Placement.Container("main", List.of(share));
     return new Scores.Candidate(name, List.of(gpu), Placement.of(List.of(container)));

@@ -3,10 +3,14 @@ package dev.tranche.extender.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 final class ExplainTest {
@@ -16,7 +20,7 @@ final class ExplainTest {
   void boundByAnotherReplica_isReconstructed() {
     world.report("a", new Gpu("a0", 0.2, 0), new Gpu("a1", 0.1, 0));
     world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
-    JsonObject explained = Explain.of(world.core, "ns/p").orElseThrow();
+    JsonObject explained = explained();
     assertThat(explained.getString("state")).isEqualTo("bound");
     assertThat(explained.getString("note")).contains("the pod's annotation");
     assertThat(explained.getJsonObject("chosen").getJsonArray("chosenGpus"))
@@ -28,7 +32,7 @@ final class ExplainTest {
   void waitingPodOfAnotherReplica_isJudgedNow() {
     world.report("a", new Gpu("a0", 0.2, 0));
     world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
-    JsonObject explained = Explain.of(world.core, "ns/p").orElseThrow();
+    JsonObject explained = explained();
     assertThat(explained.getString("state")).isEqualTo("waiting");
     assertThat(explained.getJsonArray("fitted")).hasSize(1);
   }
@@ -37,10 +41,49 @@ final class ExplainTest {
   void rejectedPod_isExplainedGpuByGpu() {
     world.report("a", new Gpu("a0", 0.2, 10 * FakeWorld.GIB));
     new Filter(world.core, new Asked(), 0).filter(FakeWorld.pod("p", 3), List.of("a"), false);
-    JsonObject explained = Explain.of(world.core, "ns/p").orElseThrow();
+    JsonObject explained = explained();
     assertThat(explained.getJsonArray("refused").getJsonObject(0).getString("reason"))
         .contains("too little real free memory");
     assertThat(explained.encode()).contains("gpu 0: 10 of 10 replicas free, needs 3");
+  }
+
+  @Test
+  void ofThousandsOfNodes_aFewAreShown_andTheOthersCountedByReason() {
+    for (int i = 0; i < 100; i++) {
+      world.report("full-" + i, new Gpu("f" + i, 0.2, 0));
+      see("x" + i, 9, "f" + i, "full-" + i);
+      world.report("used-" + i, new Gpu("u" + i, 0.2, 9 * FakeWorld.GIB));
+      world.report("free-" + i, new Gpu("g" + i, 0.2, 0));
+    }
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    JsonObject explained = explained();
+    assertThat(explained.getJsonArray("fitted")).hasSize(Explanations.NODES_MAX);
+    assertThat(explained.getInteger("fittedCount")).isEqualTo(100);
+    assertThat(explained.getInteger("refusedCount")).isEqualTo(200);
+    assertThat(explained.getJsonArray("refused"))
+        .hasSize(Refusals.NODES_MAX)
+        .allMatch(node -> ((JsonObject) node).getString("node").startsWith("used-"));
+    assertThat(explained.getJsonObject("refusedByReason").getMap())
+        .isEqualTo(Map.of(Reason.FULL.sentence(), 100, Reason.MEMORY.sentence(), 100));
+  }
+
+  @Test
+  void podOfAnotherReplica_doesNotStandInItsOwnWay() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    PodFacts pod = FakeWorld.pod("p", 8);
+    world.core.told(new Event.PodSeen(pod));
+    Placement place = world.core.evaluate(pod, "a").placement().orElseThrow();
+    world.core.told(new Event.Reserve(pod, "a", place));
+    assertThat(explained().getJsonArray("fitted")).hasSize(1);
+  }
+
+  private JsonObject explained() {
+    return Explain.of(world.core, "ns/p").orElseThrow().get();
+  }
+
+  private void see(String pod, int replicas, String gpu, String node) {
+    world.core.told(
+        new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on(node)));
   }
 
   @Test

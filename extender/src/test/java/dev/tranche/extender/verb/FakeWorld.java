@@ -30,10 +30,14 @@ final class FakeWorld implements Nodes, Api {
   final Map<String, String> told = new HashMap<>();
   final Map<String, PodFacts> onServer = new HashMap<>();
   final List<Assignment> assigned = new ArrayList<>();
+  final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   long nowMs = 100_000;
 
   /** So much passes whenever somebody looks at the clock. */
   long stepMs;
+
+  /** What kubelets list, of whatever node. */
+  Map<String, Map<String, Map<String, Integer>>> holdings = Map.of();
 
   Future<?> patched = Future.succeededFuture();
   final Core core;
@@ -50,7 +54,7 @@ final class FakeWorld implements Nodes, Api {
             15_000,
             this,
             this,
-            new ExtenderMetrics(new SimpleMeterRegistry()),
+            new ExtenderMetrics(registry),
             () -> nowMs += stepMs);
     core.synced();
   }
@@ -67,12 +71,12 @@ final class FakeWorld implements Nodes, Api {
     var readings = new HashMap<String, LoadReading>();
     for (int i = 0; i < gpus.length; i++) {
       String uuid = gpus[i].uuid();
-      facts.add(new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0));
+      facts.add(new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0, "", 0));
       readings.put(
           uuid,
           new LoadReading(gpus[i].usedBytes(), gpus[i].sm(), 0, nowMs, gpus[i].usedBytesByPod()));
     }
-    var state = new NodeState(true, facts, Map.of(), true, List.of());
+    var state = new NodeState(true, facts, holdings, true, List.of());
     core.reported(new Event.Reported(node, state), readings);
   }
 

@@ -219,9 +219,11 @@ final class VerbsTest {
   void notReady_namesWhatIsNotReadYet() {
     var idle = new Idle();
     var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
-    var core = new Core(Policy.LOAD, 15_000, idle, idle, metrics, () -> 0);
-    assertThat(core.notReady())
-        .hasValue("the extender has not read the cluster's pods and nodes yet");
+    var core = new Core(Policy.LOAD, MemoryGuard.ENFORCE, 15_000, idle, idle, metrics, () -> 0);
+    String unread = "the extender has not read the cluster's pods and nodes yet";
+    assertThat(core.notReady()).hasValue(unread);
+    assertThat(new Filter(core, new Asked(), 0).filter(FakeWorld.pod("p", 3), BOTH, false))
+        .isEqualTo(new Filter.Answer.Undecided(unread));
     core.read("pods");
     assertThat(core.notReady()).hasValue("the extender has not read the cluster's nodes yet");
   }

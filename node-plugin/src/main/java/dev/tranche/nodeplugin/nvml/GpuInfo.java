@@ -12,6 +12,7 @@ import java.util.Optional;
  * @param memoryReservedBytes kept by the driver; 0 where an old driver does not say
  * @param numaNode -1: unknown
  * @param computeMajor of the CUDA compute capability: 7 is Volta and Turing; 0: unknown
+ * @param mig {@link Mig#OFF}: a GPU in one piece
  */
 public record GpuInfo(
     int index,
@@ -24,43 +25,6 @@ public record GpuInfo(
     int numaNode,
     int computeMajor,
     Mig mig) {
-  /** A GPU in one piece, of an unknown architecture. */
-  public GpuInfo(
-      int index,
-      String uuid,
-      String model,
-      int minor,
-      String pciBusId,
-      long memoryTotalBytes,
-      long memoryReservedBytes,
-      int numaNode) {
-    this(index, uuid, model, minor, pciBusId, memoryTotalBytes, memoryReservedBytes, numaNode, 0);
-  }
-
-  /** A GPU in one piece. */
-  public GpuInfo(
-      int index,
-      String uuid,
-      String model,
-      int minor,
-      String pciBusId,
-      long memoryTotalBytes,
-      long memoryReservedBytes,
-      int numaNode,
-      int computeMajor) {
-    this(
-        index,
-        uuid,
-        model,
-        minor,
-        pciBusId,
-        memoryTotalBytes,
-        memoryReservedBytes,
-        numaNode,
-        computeMajor,
-        Mig.OFF);
-  }
-
   /** A MIG device of this GPU. */
   GpuInfo part(String uuid, String model, long totalBytes, long reservedBytes, Mig.Part part) {
     return new GpuInfo(

@@ -36,7 +36,7 @@ class CdiSpecsTest {
       new Mig.Part(2, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
   private static final List<GpuInfo> GPUS =
       List.of(
-          new GpuInfo(0, "GPU-0", "A100", 3, "", 0, 0, -1),
+          new GpuInfo(0, "GPU-0", "A100", 3, "", 0, 0, -1, 0, Mig.OFF),
           new GpuInfo(1, "GPU-1", "A100", 4, "", 0, 0, -1, 0, Mig.CUT),
           new GpuInfo(1, "MIG-1", "A100", 4, "", 0, 0, -1, 0, PART));
 

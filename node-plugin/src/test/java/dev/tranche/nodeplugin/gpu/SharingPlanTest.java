@@ -8,6 +8,7 @@ import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
@@ -19,7 +20,7 @@ class SharingPlanTest {
   private static final GpuSharing WHOLE = GpuSharing.whole("nvidia.com/gpu");
 
   static GpuInfo gpu(int index) {
-    return new GpuInfo(index, "GPU-" + index, "Tesla T4", index, "", 0, 0, -1);
+    return new GpuInfo(index, "GPU-" + index, "Tesla T4", index, "", 0, 0, -1, 0, Mig.OFF);
   }
 
   private static SharingPlan plan(int gpus, String yaml) {

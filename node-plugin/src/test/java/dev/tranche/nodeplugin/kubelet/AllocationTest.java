@@ -15,6 +15,7 @@ import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -27,7 +28,8 @@ class AllocationTest {
   }
 
   private static GpuStatus gpu(int index) {
-    GpuInfo info = new GpuInfo(index, "GPU-" + index, "Tesla T4", index + 4, "", 0, 0, 1);
+    GpuInfo info =
+        new GpuInfo(index, "GPU-" + index, "Tesla T4", index + 4, "", 0, 0, 1, 0, Mig.OFF);
     return new GpuStatus(info, Health.good(), null);
   }
 

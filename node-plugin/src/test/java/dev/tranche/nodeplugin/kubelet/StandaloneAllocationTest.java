@@ -16,6 +16,7 @@ import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Answer;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Outcome;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -24,7 +25,7 @@ import org.junit.jupiter.api.Test;
 /** The expected answers follow from the source of NVIDIA's plugin v0.20. */
 class StandaloneAllocationTest {
   private static GpuStatus gpu(String uuid, int index) {
-    GpuInfo info = new GpuInfo(index, uuid, "T4", index, "", 0, 0, -1);
+    GpuInfo info = new GpuInfo(index, uuid, "T4", index, "", 0, 0, -1, 0, Mig.OFF);
     return new GpuStatus(info, Health.good(), null);
   }
 

@@ -13,6 +13,7 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -22,7 +23,8 @@ class MpsClientTest {
   private static final String THREADS = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
 
   private static GpuStatus gpu(int index) {
-    var info = new GpuInfo(index, "GPU-" + index, "Tesla T4", index, "", 15360L << 20, 0, -1, 7);
+    var info =
+        new GpuInfo(index, "GPU-" + index, "Tesla T4", index, "", 15360L << 20, 0, -1, 7, Mig.OFF);
     return new GpuStatus(info, Health.good(), null);
   }
 

@@ -11,6 +11,7 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -22,7 +23,7 @@ class MpsPlanTest {
 
   private static GpuInfo gpu(int index, int computeMajor) {
     return new GpuInfo(
-        index, "GPU-" + index, "Tesla T4", index, "", 15360L << 20, 0, -1, computeMajor);
+        index, "GPU-" + index, "Tesla T4", index, "", 15360L << 20, 0, -1, computeMajor, Mig.OFF);
   }
 
   private static GpuSharing sharing(int replicas, boolean failGreater) {

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
@@ -20,7 +21,7 @@ class MpsWatchTest {
   private final MpsWatch watch = new MpsWatch("gpu-node", () -> nowMs);
 
   private static MpsPlan plan(int replicas) {
-    var gpu = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 15360L << 20, 0, -1, 7);
+    var gpu = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 15360L << 20, 0, -1, 7, Mig.OFF);
     var how = new GpuSharing("nvidia.com/gpu", replicas, SharingStrategy.MPS, true);
     return MpsPlan.of(Map.of("GPU-0", how), List.of(gpu), true);
   }

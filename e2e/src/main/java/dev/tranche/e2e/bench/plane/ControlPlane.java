@@ -101,6 +101,11 @@ public final class ControlPlane implements AutoCloseable {
    * @param configuration the rest of a KubeSchedulerConfiguration, after its clientConnection
    */
   public void startScheduler(String configuration) throws IOException {
+    startScheduler(Path.of(program("kube-scheduler")), configuration);
+  }
+
+  /** The same with a kube-scheduler of another release. */
+  public void startScheduler(Path program, String configuration) throws IOException {
     Path file =
         Files.writeString(
             folder.resolve("scheduler.yaml"),
@@ -115,7 +120,7 @@ public final class ControlPlane implements AutoCloseable {
     scheduler =
         Part.start(
             folder.resolve("kube-scheduler.log"),
-            List.of(program("kube-scheduler"), "--config=" + file, "--secure-port=0", "--v=0"));
+            List.of(program.toString(), "--config=" + file, "--secure-port=0", "--v=0"));
   }
 
   public void stopScheduler() {

@@ -1,4 +1,4 @@
-package dev.tranche.e2e.contract;
+package dev.tranche.e2e.record;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -9,22 +9,31 @@ import com.sun.net.httpserver.HttpServer;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.Executors;
+import java.util.function.Consumer;
 
-/** An extender that lets every node pass, scores as it is told, and keeps what it was sent. */
-final class RecordingExtender implements AutoCloseable {
+/**
+ * An extender that lets every node pass, scores as it is told, evicts nobody, and keeps what it was
+ * sent.
+ */
+public final class RecordingExtender implements AutoCloseable {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   private final HttpServer server;
-  private final List<JsonNode> filters = new CopyOnWriteArrayList<>();
+  private final List<Request> requests = new CopyOnWriteArrayList<>();
   private final Map<String, Integer> scores = new ConcurrentHashMap<>();
   private volatile boolean failing;
+  private volatile Consumer<JsonNode> binder = args -> {};
 
-  RecordingExtender() {
+  private record Request(String verb, String pod, JsonNode args, String body) {}
+
+  public RecordingExtender() {
     try {
       server = HttpServer.create(new InetSocketAddress("0.0.0.0", 0), 0);
     } catch (IOException e) {
@@ -33,47 +42,82 @@ final class RecordingExtender implements AutoCloseable {
     server.setExecutor(Executors.newVirtualThreadPerTaskExecutor());
     server.createContext("/filter", this::filter);
     server.createContext("/prioritize", this::prioritize);
+    server.createContext("/bind", this::bind);
+    server.createContext("/preempt", exchange -> answer(exchange, 500, record(exchange)));
     server.start();
   }
 
-  int port() {
+  public int port() {
     return server.getAddress().getPort();
   }
 
-  void failing(boolean now) {
+  public void failing(boolean now) {
     failing = now;
   }
 
+  /**
+   * @param carryOut puts a pod where the arguments say
+   */
+  public void binder(Consumer<JsonNode> carryOut) {
+    binder = carryOut;
+  }
+
   /** The score of one node from now on; the others have 0. */
-  void onlyScore(String node, int score) {
+  public void onlyScore(String node, int score) {
     scores.clear();
     scores.put(node, score);
   }
 
   /** Arguments of the filter calls for a pod, oldest first. */
-  List<JsonNode> filtersOf(String pod) {
-    return filters.stream()
-        .filter(args -> args.at("/Pod/metadata/name").asText().equals(pod))
+  public List<JsonNode> filtersOf(String pod) {
+    return requests.stream()
+        .filter(r -> r.verb().equals("filter") && r.pod().equals(pod))
+        .map(Request::args)
         .toList();
   }
 
+  /** The first request of a verb for a pod, as it came. */
+  public Optional<String> body(String verb, String pod) {
+    return requests.stream()
+        .filter(r -> r.verb().equals(verb) && r.pod().equals(pod))
+        .map(Request::body)
+        .findFirst();
+  }
+
+  private JsonNode record(HttpExchange exchange) throws IOException {
+    String body = new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
+    JsonNode args = JSON.readTree(body);
+    String verb = exchange.getRequestURI().getPath().substring(1);
+    String pod = args.path("PodName").asText(args.at("/Pod/metadata/name").asText());
+    requests.add(new Request(verb, pod, args, body));
+    return args;
+  }
+
   private void filter(HttpExchange exchange) throws IOException {
-    JsonNode args = JSON.readTree(exchange.getRequestBody());
-    filters.add(args);
+    JsonNode names = record(exchange).path("NodeNames");
     ObjectNode answer = JSON.createObjectNode();
-    answer.set("NodeNames", args.get("NodeNames"));
+    if (names.isArray()) {
+      answer.set("NodeNames", names);
+    } else {
+      answer.put("Error", "only names are read here");
+    }
     answer(exchange, failing ? 500 : 200, answer);
   }
 
   private void prioritize(HttpExchange exchange) throws IOException {
     ArrayNode answer = JSON.createArrayNode();
-    for (JsonNode node : JSON.readTree(exchange.getRequestBody()).get("NodeNames")) {
+    for (JsonNode node : record(exchange).path("NodeNames")) {
       answer
           .addObject()
           .put("Host", node.asText())
           .put("Score", scores.getOrDefault(node.asText(), 0));
     }
     answer(exchange, 200, answer);
+  }
+
+  private void bind(HttpExchange exchange) throws IOException {
+    binder.accept(record(exchange));
+    answer(exchange, 200, JSON.createObjectNode());
   }
 
   private static void answer(HttpExchange exchange, int status, JsonNode body) throws IOException {
