@@ -226,13 +226,7 @@ public final class Extender implements AutoCloseable {
   private void hearAndSee() {
     var watched =
         new Informers(
-            client,
-            config.resources(),
-            core,
-            verbs.loop(),
-            nodeLabels,
-            startupTaints,
-            unshared);
+            client, config.resources(), core, verbs.loop(), nodeLabels, startupTaints, unshared);
     informers = watched;
     watched.start();
     certificate.start();
