@@ -5,6 +5,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
 import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodList;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.util.HashMap;
 import java.util.List;
@@ -15,6 +16,34 @@ import org.jspecify.annotations.Nullable;
 /** Reads of a Pod what we decide on. */
 public final class PodReader {
   private PodReader() {}
+
+  /**
+   * @param packs whether what pods request beside GPUs is asked about
+   */
+  static Kind<Pod, PodShown> kind(List<String> resources, boolean packs) {
+    return new Kind<>(
+        "/api/v1/pods",
+        Pod.class,
+        PodList.class,
+        pod -> shown(pod, resources, packs),
+        in -> new PodMessage().read(in).shown(resources, packs));
+  }
+
+  private static PodShown shown(Pod pod, List<String> resources, boolean packs) {
+    var meta = pod.getMetadata();
+    String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
+    Optional<PodFacts> facts = read(pod, resources);
+    boolean matters = packs || facts.isPresent();
+    return new PodShown(
+        meta.getNamespace() + "/" + meta.getName(),
+        meta.getUid(),
+        String.valueOf(meta.getResourceVersion()),
+        pod.getSpec().getNodeName(),
+        "Succeeded".equals(phase) || "Failed".equals(phase),
+        facts,
+        matters ? host(pod) : HostRequest.NONE,
+        matters);
+  }
 
   /** What the pod requests beside GPUs. */
   static HostRequest host(Pod pod) {

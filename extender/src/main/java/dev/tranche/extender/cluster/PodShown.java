@@ -1,0 +1,24 @@
+package dev.tranche.extender.cluster;
+
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.packing.HostRequest;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A Pod.
+ *
+ * @param facts empty if it asks for none of our resources
+ * @param host what it requests beside them
+ * @param matters also others' pods do where pods are packed
+ */
+record PodShown(
+    String key,
+    String uid,
+    String resourceVersion,
+    @Nullable String node,
+    boolean ended,
+    Optional<PodFacts> facts,
+    HostRequest host,
+    boolean matters)
+    implements Shown {}
