@@ -48,7 +48,7 @@ public final class Bench implements Callable<Integer> {
   private @Nullable Path traces;
 
   @Option(names = "--nodes", split = ",", description = "Of scale: how many.")
-  private int @Nullable [] nodes;
+  private List<Integer> nodes = List.of();
 
   @Option(names = "--pods", description = "Of scale: how many.")
   private int pods;
@@ -79,9 +79,9 @@ public final class Bench implements Callable<Integer> {
   }
 
   private ScaleBench.Size scale() {
-    int[] counts = quick ? new int[] {1_000} : new int[] {1_000, 5_000};
+    List<Integer> counts = quick ? List.of(1_000) : List.of(1_000, 5_000);
     int count = quick ? 500 : 2_000;
-    return new ScaleBench.Size(nodes == null ? counts : nodes, pods == 0 ? count : pods, only);
+    return new ScaleBench.Size(nodes.isEmpty() ? counts : nodes, pods == 0 ? count : pods, only);
   }
 
   public static void main(String[] args) {

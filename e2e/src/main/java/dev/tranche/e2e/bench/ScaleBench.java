@@ -39,7 +39,7 @@ final class ScaleBench {
     ALL
   }
 
-  record Size(int[] nodes, int pods, List<Part> parts) {}
+  record Size(List<Integer> nodes, int pods, List<Part> parts) {}
 
   private final Artifacts artifacts;
   private final Path folder;
@@ -150,7 +150,7 @@ final class ScaleBench {
     figure(name + ".cpu_s_per_1000_pods", cpuSeconds * 1_000 / pods, "s");
     figure(name + ".rss_mb", extender.part().residentMib(), "MB");
     figure(name + ".chosen_gpu_load_percent", meanLoad(), "%");
-    figure(name + ".chosen_gpus", given.stream().distinct().count(), "");
+    figure(name + ".chosen_gpus", (double) given.stream().distinct().count(), "");
   }
 
   /** Of the GPUs that pods were given, as measured before they came. */

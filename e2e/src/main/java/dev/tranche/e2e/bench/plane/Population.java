@@ -107,12 +107,12 @@ public final class Population {
             labels,
             resources,
             images,
-            gpuLabels("\"%s\":\"%s\""),
-            gpuLabels("%s=%s"));
+            gpuLabels("\"", "\":\""),
+            gpuLabels("", "="));
   }
 
   /** As an earlier run of the extender has left them. */
-  private static String gpuLabels(String format) {
+  private static String gpuLabels(String quote, String between) {
     var labels = new TreeMap<String, String>();
     labels.put("nvidia.com/gpu.count", Integer.toString(GPUS));
     labels.put("nvidia.com/gpu.memory", Long.toString(MEMORY_MIB));
@@ -122,7 +122,7 @@ public final class Population {
     labels.put("nvidia.com/gpu.sharing-strategy", "time-slicing");
     labels.put(Names.LABEL_MEMORY_USABLE, Long.toString(MEMORY_MIB - RESERVED_MIB));
     return labels.entrySet().stream()
-        .map(e -> format.formatted(e.getKey(), e.getValue()))
+        .map(e -> quote + e.getKey() + between + e.getValue() + quote)
         .collect(Collectors.joining(","));
   }
 
