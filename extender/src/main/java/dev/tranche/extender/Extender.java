@@ -115,7 +115,6 @@ public final class Extender implements AutoCloseable {
             metrics);
     this.unshared =
         new Unshared(
-            config.resources(),
             config.schedulerName(),
             event -> verbs.loop().here(api.event(event)),
             this::deciding,

@@ -1,7 +1,7 @@
 package dev.tranche.extender;
 
+import dev.tranche.extender.cluster.ApiClient;
 import dev.tranche.extender.cluster.Cleanup;
-import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Duration;
 import java.util.Arrays;
@@ -58,7 +58,7 @@ public final class ExtenderMain {
       log.error("cleanup needs --name and --namespace (or POD_NAMESPACE) of the installation");
       System.exit(USAGE);
     }
-    try (var client = new KubernetesClientBuilder().build()) {
+    try (var client = ApiClient.open()) {
       int nodes = new Cleanup(client, flags.name, flags.namespace).run(CLEANUP_LOOKS_MAX);
       log.info("nothing of {} is left; {} nodes were cleaned", flags.name, nodes);
     } catch (IllegalStateException | KubernetesClientException e) {
@@ -72,7 +72,7 @@ public final class ExtenderMain {
     var stopped = new CountDownLatch(1);
     var main = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(stopped, main)));
-    try (var client = new KubernetesClientBuilder().build();
+    try (var client = ApiClient.open();
         var extender = new Extender(config, client)) {
       extender
           .start()

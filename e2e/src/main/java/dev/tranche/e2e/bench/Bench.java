@@ -29,7 +29,7 @@ public final class Bench implements Callable<Integer> {
               "latency",
               LatencyBench::run,
               "scale",
-              ScaleBench::run,
+              (artifacts, hurried) -> ScaleBench.run(artifacts, this.scale()),
               "webhook",
               WebhookBench::run,
               "packing",
@@ -47,6 +47,15 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--traces", description = "Of packing: the folder with the traces.")
   private @Nullable Path traces;
 
+  @Option(names = "--nodes", split = ",", description = "Of scale: how many.")
+  private List<Integer> nodes = List.of();
+
+  @Option(names = "--pods", description = "Of scale: how many.")
+  private int pods;
+
+  @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all.")
+  private List<ScaleBench.Part> only = List.of(ScaleBench.Part.values());
+
   @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
   private @Nullable Path out;
 
@@ -56,7 +65,7 @@ public final class Bench implements Callable<Integer> {
     if (measurement == null) {
       System.err.printf(
           Locale.ROOT,
-          "%susage: ./bench NAME [--quick] [--traces FOLDER] [--out FILE.json]; names are %s%n",
+          "%susage: ./bench NAME [--quick] [--traces FOLDER] [--nodes N,…] [--pods N] [--only PART,…] [--out FILE.json]; names are %s%n",
           name == null ? "" : "no benchmark \"" + name + "\"; ",
           String.join(", ", all.keySet()));
       return 2;
@@ -67,6 +76,12 @@ public final class Bench implements Callable<Integer> {
       Figure.write(figures, out);
     }
     return 0;
+  }
+
+  private ScaleBench.Size scale() {
+    List<Integer> counts = quick ? List.of(1_000) : List.of(1_000, 5_000);
+    int count = quick ? 500 : 2_000;
+    return new ScaleBench.Size(nodes.isEmpty() ? counts : nodes, pods == 0 ? count : pods, only);
   }
 
   public static void main(String[] args) {

@@ -1,12 +1,13 @@
 package dev.tranche.e2e.bench;
 
+import dev.tranche.api.node.Assignment;
 import dev.tranche.e2e.bench.plane.BoundPods;
 import dev.tranche.e2e.bench.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ExtenderPart;
-import dev.tranche.e2e.bench.plane.Part;
 import dev.tranche.e2e.bench.plane.Population;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -14,6 +15,8 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.function.BooleanSupplier;
 
 /**
@@ -22,6 +25,21 @@ import java.util.function.BooleanSupplier;
  */
 final class ScaleBench {
   private static final Duration LIMIT = Duration.ofMinutes(15);
+  private static final String EVERY_NODE = "percentageOfNodesToScore: 100\n";
+
+  /** What is measured one after the other on the same nodes. */
+  enum Part {
+    /** No extender. */
+    NONE,
+    /** One that does nothing. */
+    NOOP,
+    /** Ours as it is shipped: pods without preferences are offered the best nodes only. */
+    OURS,
+    /** Ours, and all nodes that fit are offered. */
+    ALL
+  }
+
+  record Size(List<Integer> nodes, int pods, List<Part> parts) {}
 
   private final Artifacts artifacts;
   private final Path folder;
@@ -29,6 +47,10 @@ final class ScaleBench {
   private final int pods;
   private final List<Figure> figures;
   private final ControlPlane plane;
+
+  /** By uuid: which GPUs the pods of a run were given. */
+  private final Queue<String> given = new ConcurrentLinkedQueue<>();
+
   private int runs;
 
   private ScaleBench(Artifacts artifacts, int nodes, int pods, List<Figure> figures)
@@ -41,27 +63,32 @@ final class ScaleBench {
     this.plane = new ControlPlane(artifacts.kubernetes(), folder);
   }
 
-  static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
+  static List<Figure> run(Artifacts artifacts, Size size) throws Exception {
     var figures = new ArrayList<Figure>();
-    for (int nodes : quick ? new int[] {1_000} : new int[] {1_000, 5_000}) {
-      new ScaleBench(artifacts, nodes, quick ? 500 : 2_000, figures).measure();
+    for (int nodes : size.nodes()) {
+      new ScaleBench(artifacts, nodes, size.pods(), figures).measure(size.parts());
     }
     return figures;
   }
 
-  private void measure() throws Exception {
+  private void measure(List<Part> parts) throws Exception {
     try (plane) {
       say("creating %d nodes and 10000 foreign pods".formatted(nodes));
       Population.createNodes(plane.client(), nodes);
       Population.createForeignPods(plane.client(), 10_000, nodes);
-      none();
-      noop();
-      ours();
+      for (Part part : parts) {
+        switch (part) {
+          case NONE -> none();
+          case NOOP -> noop();
+          case OURS -> ours("ours");
+          case ALL -> ours("all", "--offered-nodes-max=0");
+        }
+      }
     }
   }
 
   private void none() throws IOException {
-    bind("none", "percentageOfNodesToScore: 100\n", uids -> {});
+    bind("none", EVERY_NODE, uids -> {});
     bind("sampled.none", "", uids -> {});
   }
 
@@ -76,44 +103,59 @@ final class ScaleBench {
             "dev.tranche.e2e.bench.plane.NoopExtender",
             Integer.toString(port),
             plane.url());
-    try (var part = Part.start(folder.resolve("noop.log"), command)) {
+    try (var part = dev.tranche.e2e.bench.plane.Part.start(folder.resolve("noop.log"), command)) {
       String extender = ExtenderPart.schedulerExtender(port);
-      bind("noop", "percentageOfNodesToScore: 100\n" + extender, uids -> {});
       bind("sampled.noop", extender, uids -> {});
+      bind("noop", EVERY_NODE + extender, uids -> {});
       part.mustLive();
     }
   }
 
-  private void ours() throws IOException {
-    var log = folder.resolve("extender.log");
+  private void ours(String name, String... flags) throws IOException {
+    var log = folder.resolve(name + ".log");
     long started = System.nanoTime();
-    try (var extender = new ExtenderPart(artifacts.root(), plane, log)) {
+    try (var extender = new ExtenderPart(artifacts.root(), plane, log, flags)) {
       await("the extender to be ready", extender::ready);
-      figure("ours.ready_s", (System.nanoTime() - started) / 1e9, "s");
+      figure(name + ".ready_s", (System.nanoTime() - started) / 1e9, "s");
       say("opening %d streams".formatted(nodes));
       try (var streams =
           new SimulatedNodes(
-              plane.client(), extender.streamPort(), Population.gpus(nodes), (node, pod) -> {})) {
+              plane.client(), extender.streamPort(), Population.gpus(nodes), this::assigned)) {
         await("every node to be heard", () -> heard(extender));
-        oursOf(extender, streams);
+        oursOf(name, extender, streams);
       }
     }
   }
 
-  private void oursOf(ExtenderPart extender, SimulatedNodes streams) throws IOException {
+  private void assigned(String node, Assignment assignment) {
+    assignment
+        .getContainersList()
+        .forEach(c -> c.getSharesList().forEach(share -> given.add(share.getUuid())));
+  }
+
+  private void oursOf(String name, ExtenderPart extender, SimulatedNodes streams)
+      throws IOException {
     Ended ended = bound -> bound.forEach((uid, node) -> streams.ended(node, uid));
     String configuration = extender.schedulerExtender();
-    bind("sampled.ours", configuration, ended);
+    bind("sampled." + name, configuration, ended);
+    given.clear();
     var before = VerbLatency.of(extender.metrics());
     Duration cpuBefore = extender.part().cpu();
-    bind("ours", "percentageOfNodesToScore: 100\n" + configuration, ended);
+    bind(name, EVERY_NODE + configuration, ended);
     var during = VerbLatency.of(extender.metrics()).minus(before);
     double cpuSeconds = extender.part().cpu().minus(cpuBefore).toMillis() / 1e3;
-    figure("ours.filter_p99_ms", during.quantileMs("filter", 0.99), "ms");
-    figure("ours.prioritize_p99_ms", during.quantileMs("prioritize", 0.99), "ms");
-    figure("ours.bind_p99_ms", during.quantileMs("bind", 0.99), "ms");
-    figure("ours.cpu_s_per_1000_pods", cpuSeconds * 1_000 / pods, "s");
-    figure("ours.rss_mb", extender.part().residentMib(), "MB");
+    figure(name + ".filter_p99_ms", during.quantileMs("filter", 0.99), "ms");
+    figure(name + ".prioritize_p99_ms", during.quantileMs("prioritize", 0.99), "ms");
+    figure(name + ".bind_p99_ms", during.quantileMs("bind", 0.99), "ms");
+    figure(name + ".cpu_s_per_1000_pods", cpuSeconds * 1_000 / pods, "s");
+    figure(name + ".rss_mb", extender.part().residentMib(), "MB");
+    figure(name + ".chosen_gpu_load_percent", meanLoad(), "%");
+    figure(name + ".chosen_gpus", (double) given.stream().distinct().count(), "");
+  }
+
+  /** Of the GPUs that pods were given, as measured before they came. */
+  private double meanLoad() {
+    return given.stream().mapToInt(Population::smPercent).average().orElse(Double.NaN);
   }
 
   private boolean heard(ExtenderPart extender) {
@@ -147,7 +189,7 @@ final class ScaleBench {
   }
 
   private static void await(String what, BooleanSupplier holds) {
-    dev.tranche.e2e.install.Await.until(what, 300, holds);
+    Await.until(what, 300, holds);
   }
 
   private void figure(String name, double value, String unit) {

@@ -6,6 +6,7 @@ import dev.tranche.extender.preempt.Budget.Requirement;
 import io.fabric8.kubernetes.api.model.LabelSelector;
 import io.fabric8.kubernetes.api.model.LabelSelectorRequirement;
 import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
+import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudgetList;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -16,6 +17,19 @@ import org.jspecify.annotations.Nullable;
 /** Reads of a PodDisruptionBudget what preemption needs. */
 final class BudgetReader {
   private BudgetReader() {}
+
+  static Kind<PodDisruptionBudget, BudgetShown> kind() {
+    return new Kind<>(
+        "/apis/policy/v1/poddisruptionbudgets",
+        PodDisruptionBudget.class,
+        PodDisruptionBudgetList.class,
+        budget ->
+            new BudgetShown(
+                budget.getMetadata().getUid(),
+                String.valueOf(budget.getMetadata().getResourceVersion()),
+                read(budget)),
+        null);
+  }
 
   /** One whose status is not known yet allows nothing. */
   static Budget read(PodDisruptionBudget budget) {

@@ -115,11 +115,15 @@ final class GpuLabels {
     return String.join("-", kept.split(" +", -1));
   }
 
-  /** Of a node's labels, those that matter here. */
+  /**
+   * Of a node's labels, those that matter here; thousands of nodes have the same: each is kept
+   * once.
+   */
   static Map<String, String> mattering(Map<String, String> labels) {
     return labels.entrySet().stream()
         .filter(e -> OURS.contains(e.getKey()) || DISCOVERY.contains(e.getKey()))
-        .collect(Collectors.toUnmodifiableMap(Map.Entry::getKey, Map.Entry::getValue));
+        .collect(
+            Collectors.toUnmodifiableMap(e -> e.getKey().intern(), e -> e.getValue().intern()));
   }
 
   /**

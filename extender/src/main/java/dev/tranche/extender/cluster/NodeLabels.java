@@ -2,7 +2,6 @@ package dev.tranche.extender.cluster;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeReport;
-import io.fabric8.kubernetes.api.model.Node;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonObject;
 import java.util.HashMap;
@@ -68,20 +67,6 @@ public final class NodeLabels {
     this.deciding = deciding;
     this.advertises = advertises;
     this.clockMs = clockMs;
-  }
-
-  /** From any thread: takes of a Node what {@link #seen} needs. */
-  static Runnable reading(NodeLabels to, Node node) {
-    var meta = node.getMetadata();
-    String name = meta.getName();
-    String version = meta.getResourceVersion();
-    Map<String, String> all = meta.getLabels() == null ? Map.of() : meta.getLabels();
-    Map<String, String> labels = GpuLabels.mattering(all);
-    String written =
-        meta.getAnnotations() == null
-            ? ""
-            : meta.getAnnotations().getOrDefault(Names.NODE_LABELS, "");
-    return () -> to.seen(name, version, labels, written);
   }
 
   void seen(String node, String version, Map<String, String> labels, String written) {

@@ -1,42 +1,122 @@
 package dev.tranche.extender.cluster;
 
+import com.google.protobuf.CodedInputStream;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.score.packing.HostRequest;
 import io.fabric8.kubernetes.api.model.Node;
-import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.api.model.NodeList;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
-/** Reads of a Node what we decide on. */
+/**
+ * Reads of a Node what we decide on, from JSON or from its protobuf message.
+ *
+ * @see <a
+ *     href="https://github.com/kubernetes/kubernetes/blob/v1.34.4/staging/src/k8s.io/api/core/v1/generated.proto">the
+ *     numbers of its fields</a>
+ */
 final class NodeReader {
+  private final Map<String, String> labels = new HashMap<>();
+  private final Map<String, String> annotations = new HashMap<>();
+  private final Map<String, String> allocatable = new HashMap<>();
+  private final List<String> taints = new ArrayList<>();
+  private String name = "";
+  private String uid = "";
+  private String resourceVersion = "";
+
   private NodeReader() {}
 
-  static NodeFacts read(Node node, List<String> resources) {
+  static Kind<Node, NodeShown> kind(List<String> resources) {
+    return new Kind<>(
+        "/api/v1/nodes",
+        Node.class,
+        NodeList.class,
+        node -> new NodeReader().model(node).shown(resources),
+        in -> new NodeReader().message(in).shown(resources));
+  }
+
+  private NodeReader model(Node node) {
     var meta = node.getMetadata();
-    Map<String, String> annotations = orEmpty(meta.getAnnotations());
+    name = meta.getName();
+    uid = meta.getUid();
+    resourceVersion = String.valueOf(meta.getResourceVersion());
+    if (meta.getLabels() != null) {
+      labels.putAll(meta.getLabels());
+    }
+    if (meta.getAnnotations() != null) {
+      annotations.putAll(meta.getAnnotations());
+    }
+    if (node.getSpec() != null) {
+      node.getSpec().getTaints().forEach(taint -> taints.add(taint.getKey()));
+    }
+    if (node.getStatus() != null) {
+      allocatable.putAll(PodReader.texts(node.getStatus().getAllocatable()));
+    }
+    return this;
+  }
+
+  private NodeReader message(CodedInputStream in) throws IOException {
+    Messages.fields(
+        in,
+        number ->
+            switch (number) {
+              case 1 -> Messages.message(in, of -> metadata(in, of));
+              case 2 -> Messages.message(in, of -> of == 5 && taint(in));
+              case 3 -> Messages.message(in, of -> of == 2 && Messages.quantity(in, allocatable));
+              default -> false;
+            });
+    return this;
+  }
+
+  private boolean taint(CodedInputStream in) throws IOException {
+    return Messages.message(
+        in,
+        number -> {
+          if (number == 1) {
+            taints.add(in.readStringRequireUtf8());
+          }
+          return number == 1;
+        });
+  }
+
+  private boolean metadata(CodedInputStream in, int number) throws IOException {
+    switch (number) {
+      case 1 -> name = in.readStringRequireUtf8();
+      case 5 -> uid = in.readStringRequireUtf8();
+      case 6 -> resourceVersion = in.readStringRequireUtf8();
+      case 11 -> Messages.entry(in, labels::put);
+      case 12 -> Messages.entry(in, annotations::put);
+      default -> {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** Thousands of nodes say the same few words: each is kept once. */
+  private NodeShown shown(List<String> resources) {
     Set<String> cordoned =
         Stream.of(annotations.getOrDefault(Names.CORDON_GPUS, "").split(",", -1))
             .map(String::strip)
             .filter(uuid -> !uuid.isEmpty())
             .collect(Collectors.toUnmodifiableSet());
-    String config = orEmpty(meta.getLabels()).getOrDefault(Names.LABEL_CONFIG, "");
-    return new NodeFacts(meta.getName(), cordoned, config, advertises(node, resources));
-  }
-
-  private static boolean advertises(Node node, List<String> resources) {
-    if (node.getStatus() == null) {
-      return false;
-    }
-    Map<String, Quantity> allocatable = orEmpty(node.getStatus().getAllocatable());
-    return resources.stream()
-        .map(allocatable::get)
-        .anyMatch(quantity -> quantity != null && !"0".equals(quantity.getAmount()));
-  }
-
-  private static <V> Map<String, V> orEmpty(@org.jspecify.annotations.Nullable Map<String, V> map) {
-    return map == null ? Map.of() : map;
+    String config = labels.getOrDefault(Names.LABEL_CONFIG, "").intern();
+    boolean advertises =
+        resources.stream().anyMatch(r -> !"0".equals(allocatable.getOrDefault(r, "0")));
+    return new NodeShown(
+        uid,
+        resourceVersion,
+        new NodeFacts(name, cordoned, config, advertises),
+        HostRequest.of(allocatable),
+        GpuLabels.mattering(labels),
+        annotations.getOrDefault(Names.NODE_LABELS, "").intern(),
+        StartupTaints.Tainted.of(taints, allocatable));
   }
 }

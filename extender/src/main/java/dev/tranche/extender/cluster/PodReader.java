@@ -5,16 +5,50 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
 import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodList;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Reads of a Pod what we decide on. */
 public final class PodReader {
   private PodReader() {}
+
+  /**
+   * @param packs whether what pods request beside GPUs is asked about
+   */
+  static Kind<Pod, PodShown> kind(List<String> resources, boolean packs) {
+    return new Kind<>(
+        "/api/v1/pods",
+        Pod.class,
+        PodList.class,
+        pod -> shown(pod, resources, packs),
+        in -> new PodMessage().read(in).shown(resources, packs));
+  }
+
+  private static PodShown shown(Pod pod, List<String> resources, boolean packs) {
+    var meta = pod.getMetadata();
+    String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
+    PodDraft draft = draft(pod);
+    Optional<PodFacts> facts = draft.facts(resources);
+    Optional<String> unmetShare = draft.unmetShare(resources);
+    boolean matters = packs || facts.isPresent() || unmetShare.isPresent();
+    return new PodShown(
+        meta.getNamespace() + "/" + meta.getName(),
+        meta.getUid(),
+        String.valueOf(meta.getResourceVersion()),
+        pod.getSpec().getNodeName(),
+        "Succeeded".equals(phase) || "Failed".equals(phase),
+        facts,
+        matters ? host(pod) : HostRequest.NONE,
+        Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "").intern(),
+        unmetShare,
+        matters);
+  }
 
   /** What the pod requests beside GPUs. */
   static HostRequest host(Pod pod) {
@@ -43,6 +77,10 @@ public final class PodReader {
 
   /** Empty if the pod asks for none of the resources. */
   public static Optional<PodFacts> read(Pod pod, List<String> resources) {
+    return draft(pod).facts(resources);
+  }
+
+  private static PodDraft draft(Pod pod) {
     var meta = pod.getMetadata();
     var draft = new PodDraft().identity(meta.getNamespace(), meta.getName(), meta.getUid());
     if (meta.getAnnotations() != null) {
@@ -59,7 +97,7 @@ public final class PodReader {
     for (Container c : pod.getSpec().getContainers()) {
       draft.container(c.getName(), limits(c));
     }
-    return draft.facts(resources);
+    return draft;
   }
 
   private static void standing(Pod pod, PodDraft draft) {

@@ -5,9 +5,6 @@ import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import io.fabric8.kubernetes.api.model.Node;
-import io.fabric8.kubernetes.api.model.Quantity;
-import io.fabric8.kubernetes.api.model.Taint;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
@@ -16,7 +13,7 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
 import java.util.function.LongSupplier;
@@ -56,7 +53,24 @@ public final class StartupTaints {
    * @param keys of all its taints, in the Node's order
    * @param offered resources of which the kubelet has any to give
    */
-  record Tainted(List<String> keys, Set<String> offered) {}
+  record Tainted(List<String> keys, Set<String> offered) {
+    /**
+     * @param allocatable of the Node, resource to quantity
+     * @return empty of a node without a startup taint
+     */
+    static Optional<Tainted> of(List<String> keys, Map<String, String> allocatable) {
+      return keys.stream().anyMatch(KEYS::contains)
+          ? Optional.of(new Tainted(List.copyOf(keys), offered(allocatable)))
+          : Optional.empty();
+    }
+
+    private static Set<String> offered(Map<String, String> allocatable) {
+      return allocatable.entrySet().stream()
+          .filter(e -> e.getKey().contains("/") && !"0".equals(e.getValue()))
+          .map(Map.Entry::getKey)
+          .collect(Collectors.toUnmodifiableSet());
+    }
+  }
 
   /** What a node's healthy GPUs are advertised under, by its last report. */
   private record Serving(Set<String> resources, long atMs) {}
@@ -85,30 +99,9 @@ public final class StartupTaints {
         outcome);
   }
 
-  /** From any thread: takes of a Node what {@link #seen} needs. */
-  static Runnable reading(StartupTaints to, Node node) {
-    String name = node.getMetadata().getName();
-    List<Taint> taints = node.getSpec() == null ? List.of() : node.getSpec().getTaints();
-    if (taints.stream().noneMatch(taint -> KEYS.contains(taint.getKey()))) {
-      return () -> to.gone(name);
-    }
-    var read = new Tainted(taints.stream().map(Taint::getKey).toList(), offered(node));
-    return () -> to.seen(name, read);
-  }
-
-  private static Set<String> offered(Node node) {
-    Map<String, Quantity> allocatable =
-        node.getStatus() == null
-            ? Map.of()
-            : Objects.requireNonNullElse(node.getStatus().getAllocatable(), Map.of());
-    return allocatable.entrySet().stream()
-        .filter(e -> e.getKey().contains("/") && !"0".equals(e.getValue().getAmount()))
-        .map(Map.Entry::getKey)
-        .collect(Collectors.toUnmodifiableSet());
-  }
-
-  void seen(String node, Tainted read) {
-    tainted.put(node, read);
+  /** A Node as last watched. */
+  void seen(String node, Optional<Tainted> read) {
+    read.ifPresentOrElse(now -> tainted.put(node, now), () -> gone(node));
     settle(node);
   }
 

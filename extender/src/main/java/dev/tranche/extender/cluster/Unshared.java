@@ -1,11 +1,8 @@
 package dev.tranche.extender.cluster;
 
-import dev.tranche.api.Names;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.EventBuilder;
-import io.fabric8.kubernetes.api.model.ObjectMeta;
-import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
@@ -16,8 +13,6 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
-import java.util.Optional;
 import java.util.Queue;
 import java.util.Set;
 import java.util.UUID;
@@ -41,10 +36,8 @@ public final class Unshared {
   private static final int NAME_CHARS_MAX = 200;
   private static final int CONFLICT = 409;
   private static final int TOO_MANY = 429;
-  private static final Set<String> ENDED = Set.of("Succeeded", "Failed");
 
   private final Set<String> schedulers;
-  private final List<String> resources;
   private final Function<Event, Future<?>> writer;
   private final BooleanSupplier deciding;
   private final Counter written;
@@ -61,12 +54,10 @@ public final class Unshared {
    * @param deciding whether this extender may decide at all, as a leader does
    */
   public Unshared(
-      List<String> resources,
       String schedulerName,
       Function<Event, Future<?>> writer,
       BooleanSupplier deciding,
       ExtenderMetrics metrics) {
-    this.resources = List.copyOf(resources);
     this.schedulers =
         Stream.of("", "default-scheduler", schedulerName).collect(Collectors.toUnmodifiableSet());
     this.writer = writer;
@@ -85,48 +76,24 @@ public final class Unshared {
     return metrics.counter("tranche.extender.unshared.events", help, "outcome", outcome);
   }
 
-  /** Whether a pod asks for a share that it does not have. */
-  boolean lacks(Pod pod) {
-    return asking(pod).isPresent();
+  /**
+   * Whether a pod asks for a share that it does not have; pods of other schedulers are left alone,
+   * whatever they say.
+   */
+  private boolean lacks(PodShown pod) {
+    return pod.unmetShare().isPresent() && schedulers.contains(pod.scheduler());
   }
 
-  /** The annotation that a pod asks by, if nothing has become of it. */
-  private Optional<String> asking(Pod pod) {
-    Map<String, String> annotations = pod.getMetadata().getAnnotations();
-    String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
-    String scheduler = pod.getSpec().getSchedulerName();
-    if (annotations == null
-        || pod.getMetadata().getDeletionTimestamp() != null
-        || (phase != null && ENDED.contains(phase))
-        // Pods of other schedulers are left alone, whatever they say.
-        || !schedulers.contains(scheduler == null ? "" : scheduler)) {
-      return Optional.empty();
+  void seen(PodShown pod) {
+    if (lacks(pod)) {
+      add(pod, pod.unmetShare().orElseThrow());
+    } else {
+      gone(pod.uid());
     }
-    Optional<String> asking =
-        annotations.keySet().stream().filter(Unshared::asks).sorted().findFirst();
-    boolean granted =
-        asking.isPresent()
-            && annotations.containsKey(Names.REPLICAS_PER_GPU)
-            && PodReader.read(pod, resources).isPresent();
-    return granted ? Optional.empty() : asking;
   }
 
-  private static boolean asks(String key) {
-    return key.equals(Names.GPU_FRACTION)
-        || key.equals(Names.GPU_MEMORY)
-        || key.startsWith(Names.GPU_FRACTION_OF)
-        || key.startsWith(Names.GPU_MEMORY_OF);
-  }
-
-  void seen(Pod pod) {
-    asking(pod)
-        .ifPresentOrElse(
-            annotation -> add(pod.getMetadata(), annotation),
-            () -> gone(pod.getMetadata().getUid()));
-  }
-
-  private synchronized void add(ObjectMeta pod, String annotation) {
-    if (known.contains(pod.getUid())) {
+  private synchronized void add(PodShown pod, String annotation) {
+    if (known.contains(pod.uid())) {
       return;
     }
     if (known.size() >= KNOWN_MAX || waiting.size() >= WAITING_MAX) {
@@ -134,7 +101,7 @@ public final class Unshared {
       dropped.increment();
       return;
     }
-    known.add(pod.getUid());
+    known.add(pod.uid());
     waiting.add(event(pod, annotation));
   }
 
@@ -182,22 +149,23 @@ public final class Unshared {
     }
   }
 
-  private static Event event(ObjectMeta pod, String annotation) {
+  private static Event event(PodShown pod, String annotation) {
     String now = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
-    String name = pod.getName();
+    String namespace = pod.key().substring(0, pod.key().indexOf('/'));
+    String name = pod.key().substring(namespace.length() + 1);
     String id =
-        UUID.nameUUIDFromBytes((REASON + pod.getUid()).getBytes(StandardCharsets.UTF_8)).toString();
+        UUID.nameUUIDFromBytes((REASON + pod.uid()).getBytes(StandardCharsets.UTF_8)).toString();
     return new EventBuilder()
         .withNewMetadata()
-        .withNamespace(pod.getNamespace())
+        .withNamespace(namespace)
         .withName(name.substring(0, Math.min(name.length(), NAME_CHARS_MAX)) + "." + id)
         .endMetadata()
         .withNewInvolvedObject()
         .withApiVersion("v1")
         .withKind("Pod")
-        .withNamespace(pod.getNamespace())
+        .withNamespace(namespace)
         .withName(name)
-        .withUid(pod.getUid())
+        .withUid(pod.uid())
         .endInvolvedObject()
         .withType("Warning")
         .withReason(REASON)

@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Kind;
+import dev.tranche.api.Names;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.time.Instant;
 import java.time.format.DateTimeParseException;
@@ -131,6 +132,29 @@ public final class PodDraft {
   }
 
   /**
+   * The annotation by which it asks for a share that nobody has turned into a request; empty if it
+   * has one, or ends.
+   */
+  public Optional<String> unmetShare(List<String> resources) {
+    boolean stamped = annotations.containsKey(Names.REPLICAS_PER_GPU);
+    if (leaving || ended() || (stamped && resources.stream().anyMatch(this::asksFor))) {
+      return Optional.empty();
+    }
+    return annotations.keySet().stream().filter(PodDraft::asksForShare).sorted().findFirst();
+  }
+
+  private static boolean asksForShare(String annotation) {
+    return annotation.equals(Names.GPU_FRACTION)
+        || annotation.equals(Names.GPU_MEMORY)
+        || annotation.startsWith(Names.GPU_FRACTION_OF)
+        || annotation.startsWith(Names.GPU_MEMORY_OF);
+  }
+
+  private boolean ended() {
+    return phase.equals("Succeeded") || phase.equals("Failed");
+  }
+
+  /**
    * The pod's facts; empty if it asks for none of the resources. One that asks for several is
    * placed nowhere, but where others have bound it, it counts against the GPUs of each.
    */
@@ -148,11 +172,10 @@ public final class PodDraft {
         Stream.concat(inits.stream(), apps.stream())
             .map(c -> new Demand.Request(c.name(), c.kind(), replicas(c, asked)))
             .toList();
-    boolean ended = phase.equals("Succeeded") || phase.equals("Failed");
     boolean running = phase.equals("Running");
     String resource = String.join(PodFacts.SEVERAL, asked);
     return new PodFacts(
-        uid, namespace, name, node, ended, running, resource, requests, annotations, standing());
+        uid, namespace, name, node, ended(), running, resource, requests, annotations, standing());
   }
 
   private Standing standing() {

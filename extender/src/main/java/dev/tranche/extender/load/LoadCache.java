@@ -11,8 +11,7 @@ import java.util.Set;
  */
 public final class LoadCache {
   private final long staleAfterMs;
-  private final Map<String, Map<String, LoadReading>> byNode = new HashMap<>();
-  private final Map<String, Long> versions = new HashMap<>();
+  private final Map<String, NodeReadings> byNode = new HashMap<>();
 
   public LoadCache(long staleAfterMs) {
     this.staleAfterMs = staleAfterMs;
@@ -26,46 +25,42 @@ public final class LoadCache {
    * @return whether some GPU has more free memory than before
    */
   public boolean put(String node, Map<String, LoadReading> readings) {
-    Map<String, LoadReading> kept = byNode.computeIfAbsent(node, n -> new HashMap<>());
-    versions.merge(node, 1L, Long::sum);
+    NodeReadings kept = byNode.computeIfAbsent(node, n -> new NodeReadings());
+    kept.version++;
     boolean eased = false;
     for (var entry : readings.entrySet()) {
-      LoadReading before = kept.put(entry.getKey(), entry.getValue());
-      eased |= before != null && before.memoryUsedBytes() > entry.getValue().memoryUsedBytes();
+      eased |= kept.put(entry.getKey(), entry.getValue());
     }
     return eased;
   }
 
   /** Forgets all but a node's present GPUs. */
   public void retain(String node, Set<String> uuids) {
-    Map<String, LoadReading> kept = byNode.get(node);
+    NodeReadings kept = byNode.get(node);
     if (kept != null) {
-      kept.keySet().retainAll(uuids);
+      kept.retain(uuids);
     }
   }
 
   public void forget(String node) {
     byNode.remove(node);
-    versions.remove(node);
   }
 
   /** Another number after each report of the node. */
   public long version(String node) {
-    return versions.getOrDefault(node, 0L);
+    NodeReadings kept = byNode.get(node);
+    return kept == null ? 0 : kept.version;
   }
 
   /** When the first of a node's readings that is not stale becomes so. */
   public long staleAtMs(String node, long nowMs) {
-    long first = Long.MAX_VALUE;
-    for (LoadReading reading : byNode.getOrDefault(node, Map.of()).values()) {
-      long at = reading.sampledAtMs() + staleAfterMs + 1;
-      first = at > nowMs ? Math.min(first, at) : first;
-    }
-    return first;
+    NodeReadings kept = byNode.get(node);
+    return kept == null ? Long.MAX_VALUE : kept.staleAtMs(staleAfterMs, nowMs);
   }
 
   public Optional<LoadReading> get(String node, String uuid) {
-    return Optional.ofNullable(byNode.getOrDefault(node, Map.of()).get(uuid));
+    NodeReadings kept = byNode.get(node);
+    return kept == null ? Optional.empty() : kept.get(uuid);
   }
 
   public boolean stale(LoadReading reading, long nowMs) {

@@ -1,6 +1,7 @@
 package dev.tranche.extender.stream;
 
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
 import java.util.concurrent.atomic.AtomicReference;
@@ -14,6 +15,7 @@ final class Inbox {
   private final Loop loop;
   private final BiConsumer<String, NodeReport> others;
   private final AtomicReference<@Nullable NodeReport> latest = new AtomicReference<>();
+  private @Nullable NodeState before;
 
   Inbox(String node, Core core, Loop loop, BiConsumer<String, NodeReport> others) {
     this.node = node;
@@ -31,7 +33,8 @@ final class Inbox {
   private void deliver() {
     NodeReport report = latest.getAndSet(null);
     if (report != null) {
-      var reading = ReportReader.read(node, report, core.nowMs());
+      var reading = ReportReader.read(node, report, core.nowMs(), before);
+      before = reading.report().state();
       core.reported(reading.report(), reading.readings());
       others.accept(node, report);
     }

@@ -99,7 +99,11 @@ public final class StreamServer extends VerticleBase {
                     .setUseAlpn(true)
                     .setIdleTimeout(IDLE_S_MAX)
                     .setInitialSettings(
-                        new Http2Settings().setMaxConcurrentStreams(STREAMS_PER_CONNECTION_MAX))
+                        new Http2Settings()
+                            .setMaxConcurrentStreams(STREAMS_PER_CONNECTION_MAX)
+                            // One call per connection: nothing in its headers comes twice, least
+                            // of all the token.
+                            .setHeaderTableSize(0))
                     .setKeyCertOptions(certificate))
             .connectionHandler(this::connected)
             .requestHandler(grpc);
@@ -150,6 +154,8 @@ public final class StreamServer extends VerticleBase {
       refuse(request, "metadata authorization: Bearer <token> is missing");
       return;
     }
+    // A stream lives for as long as its node: its token need not.
+    request.headers().remove("authorization");
     var here = new Loop(context);
     here.here(tokens.identify(authorization.substring(BEARER.length())))
         .onSuccess(

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.NodeFacts;
+import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.util.List;
@@ -36,7 +37,7 @@ final class NodeReaderTest {
     assertThat(read(node).advertises()).isFalse();
   }
 
-  private static NodeFacts read(io.fabric8.kubernetes.api.model.Node node) {
-    return NodeReader.read(node, List.of(Names.RESOURCE));
+  private static NodeFacts read(Node node) {
+    return NodeReader.kind(List.of(Names.RESOURCE)).ofModel().apply(node).facts();
   }
 }

@@ -48,14 +48,14 @@ class StartupTaintsTest {
     for (String key : keys) {
       spec.addNewTaint().withKey(key).withEffect("NoSchedule").endTaint();
     }
-    StartupTaints.reading(
-            taints,
-            spec.endSpec()
-                .withNewStatus()
-                .addToAllocatable(Names.RESOURCE, new Quantity(replicas))
-                .endStatus()
-                .build())
-        .run();
+    var built =
+        spec.endSpec()
+            .withNewStatus()
+            .addToAllocatable(Names.RESOURCE, new Quantity(replicas))
+            .endStatus()
+            .build();
+    NodeShown shown = NodeReader.kind(List.of(Names.RESOURCE)).ofModel().apply(built);
+    taints.seen(NODE, shown.tainted());
   }
 
   private double lifts(String outcome) {

@@ -25,7 +25,6 @@ class UnsharedTest {
   private boolean deciding = true;
   private final Unshared unshared =
       new Unshared(
-          List.of(Names.RESOURCE),
           "tranche-scheduler",
           event -> {
             created.add(event);
@@ -50,6 +49,18 @@ class UnsharedTest {
         .endSpec();
   }
 
+  private static PodShown shown(Pod pod) {
+    return PodReader.kind(List.of(Names.RESOURCE), false).ofModel().apply(pod);
+  }
+
+  /** Whether it is told; forgotten again at once. */
+  private boolean lacks(Pod pod) {
+    unshared.seen(shown(pod));
+    boolean lacks = pods() == 1;
+    unshared.gone(pod.getMetadata().getUid());
+    return lacks;
+  }
+
   private static Pod requesting(PodBuilder pod) {
     return pod.editSpec()
         .editFirstContainer()
@@ -63,8 +74,8 @@ class UnsharedTest {
 
   @Test
   void podWithoutItsShare_isToldOnce_andCountedWhileItIsThere() throws IOException {
-    unshared.seen(asking("a").build());
-    unshared.seen(asking("a").build());
+    unshared.seen(shown(asking("a").build()));
+    unshared.seen(shown(asking("a").build()));
     unshared.tick();
     unshared.tick();
     assertThat(created).hasSize(1);
@@ -81,32 +92,33 @@ class UnsharedTest {
 
   @Test
   void requestWithoutTheWebhooksStamp_isNoShare() {
-    assertThat(unshared.lacks(requesting(asking("a")))).isTrue();
+    assertThat(lacks(requesting(asking("a")))).isTrue();
     Pod stampOnly =
         asking("b")
             .editMetadata()
             .addToAnnotations(Names.REPLICAS_PER_GPU, "10")
             .endMetadata()
             .build();
-    assertThat(unshared.lacks(stampOnly)).isTrue();
-    assertThat(unshared.lacks(requesting(new PodBuilder(stampOnly)))).isFalse();
+    assertThat(lacks(stampOnly)).isTrue();
+    assertThat(lacks(requesting(new PodBuilder(stampOnly)))).isFalse();
   }
 
   @Test
   void othersPods_andThoseThatEnd_areLeftAlone() {
     Pod kai = asking("a").editSpec().withSchedulerName("kai-scheduler").endSpec().build();
-    assertThat(unshared.lacks(kai)).isFalse();
+    assertThat(lacks(kai)).isFalse();
     Pod ours = asking("a").editSpec().withSchedulerName("tranche-scheduler").endSpec().build();
-    assertThat(unshared.lacks(ours)).isTrue();
-    assertThat(unshared.lacks(requesting(new PodBuilder(kai)))).isFalse();
+    assertThat(lacks(ours)).isTrue();
+    assertThat(lacks(requesting(new PodBuilder(kai)))).isFalse();
     Pod ended = asking("a").withNewStatus().withPhase("Failed").endStatus().build();
-    assertThat(unshared.lacks(ended)).isFalse();
+    assertThat(lacks(ended)).isFalse();
     Pod leaving = asking("a").editMetadata().withDeletionTimestamp("x").endMetadata().build();
-    assertThat(unshared.lacks(leaving)).isFalse();
+    assertThat(lacks(leaving)).isFalse();
     Pod plain = asking("a").editMetadata().withAnnotations(null).endMetadata().build();
-    assertThat(unshared.lacks(plain)).isFalse();
-    unshared.seen(asking("b").build());
-    unshared.seen(new PodBuilder(ended).editMetadata().withUid("uid-b").endMetadata().build());
+    assertThat(lacks(plain)).isFalse();
+    unshared.seen(shown(asking("b").build()));
+    unshared.seen(
+        shown(new PodBuilder(ended).editMetadata().withUid("uid-b").endMetadata().build()));
     unshared.tick();
     assertThat(created).isEmpty();
     assertThat(pods()).isZero();
@@ -115,12 +127,12 @@ class UnsharedTest {
   @Test
   void events_areFewAtOnce_andTheRestIsDropped_untilThePodChanges() {
     for (int i = 0; i <= Unshared.WAITING_MAX; i++) {
-      unshared.seen(asking("p" + i).build());
+      unshared.seen(shown(asking("p" + i).build()));
     }
     assertThat(events("dropped")).isEqualTo(1);
     unshared.tick();
     assertThat(created).hasSize(Unshared.AT_ONCE_MAX);
-    unshared.seen(asking("p" + Unshared.WAITING_MAX).build());
+    unshared.seen(shown(asking("p" + Unshared.WAITING_MAX).build()));
     assertThat(events("dropped")).isEqualTo(1);
     assertThat(pods()).isEqualTo(Unshared.WAITING_MAX + 1);
   }
@@ -128,7 +140,7 @@ class UnsharedTest {
   @Test
   void eventThatFails_isTriedAgain_butNotWhatIsWrittenOrRefused() {
     answer = Future.failedFuture(new KubernetesClientException("busy", 500, null));
-    unshared.seen(asking("a").build());
+    unshared.seen(shown(asking("a").build()));
     unshared.tick();
     int tries = created.size();
     answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
@@ -138,7 +150,7 @@ class UnsharedTest {
     assertThat(created).hasSize(tries + 1);
     assertThat(events("refused")).isZero();
     answer = Future.failedFuture(new KubernetesClientException("no", 403, null));
-    unshared.seen(asking("b").build());
+    unshared.seen(shown(asking("b").build()));
     unshared.tick();
     assertThat(events("refused")).isEqualTo(1);
   }
@@ -146,7 +158,7 @@ class UnsharedTest {
   @Test
   void whoDoesNotDecide_writesNothing_butRemembers() {
     deciding = false;
-    unshared.seen(asking("a").build());
+    unshared.seen(shown(asking("a").build()));
     unshared.tick();
     assertThat(created).isEmpty();
     deciding = true;

@@ -1,5 +1,6 @@
 package dev.tranche.e2e.bench.plane;
 
+import dev.tranche.api.Names;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
@@ -9,6 +10,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.UUID;
 import java.util.concurrent.Executors;
 import java.util.function.IntFunction;
@@ -28,8 +30,10 @@ public final class Population {
   private static final int GPUS = 8;
   private static final int REPLICAS = 10;
   private static final int IMAGES = 50;
-  private static final int LABELS = 27;
+  private static final int LABELS = 20;
   private static final int AT_ONCE = 8;
+  private static final long MEMORY_MIB = 40L << 10;
+  private static final long RESERVED_MIB = 600;
 
   private Population() {}
 
@@ -94,10 +98,32 @@ public final class Population {
         "{\"cpu\":\"96\",\"memory\":\"1Ti\",\"pods\":\"250\",\"ephemeral-storage\":\"2Ti\",\"nvidia.com/gpu\":\"%d\"}"
             .formatted(GPUS * REPLICAS);
     return """
-    {"apiVersion":"v1","kind":"Node","metadata":{"name":"%1$s","labels":{"kubernetes.io/hostname":"%1$s","topology.kubernetes.io/zone":"zone-%2$d","node.kubernetes.io/instance-type":"p4d.24xlarge",%3$s}},
+    {"apiVersion":"v1","kind":"Node","metadata":{"name":"%1$s","labels":{"kubernetes.io/hostname":"%1$s","topology.kubernetes.io/zone":"zone-%2$d","node.kubernetes.io/instance-type":"p4d.24xlarge",%3$s,%6$s},"annotations":{"tranche.dev/node-labels":"%7$s"}},
     "status":{"capacity":%4$s,"allocatable":%4$s,"conditions":[{"type":"Ready","status":"True","reason":"KubeletReady"}],"images":[%5$s]}}
     """
-        .formatted(nodeName(i), i % 3, labels, resources, images);
+        .formatted(
+            nodeName(i),
+            i % 3,
+            labels,
+            resources,
+            images,
+            gpuLabels("\"", "\":\""),
+            gpuLabels("", "="));
+  }
+
+  /** As an earlier run of the extender has left them. */
+  private static String gpuLabels(String quote, String between) {
+    var labels = new TreeMap<String, String>();
+    labels.put("nvidia.com/gpu.count", Integer.toString(GPUS));
+    labels.put("nvidia.com/gpu.memory", Long.toString(MEMORY_MIB));
+    labels.put("nvidia.com/gpu.present", "true");
+    labels.put("nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB-SHARED");
+    labels.put("nvidia.com/gpu.replicas", Integer.toString(REPLICAS));
+    labels.put("nvidia.com/gpu.sharing-strategy", "time-slicing");
+    labels.put(Names.LABEL_MEMORY_USABLE, Long.toString(MEMORY_MIB - RESERVED_MIB));
+    return labels.entrySet().stream()
+        .map(e -> quote + e.getKey() + between + e.getValue() + quote)
+        .collect(Collectors.joining(","));
   }
 
   private static String pod(String name, String label, String spec, String resource) {
@@ -109,13 +135,23 @@ public final class Population {
         .formatted(name, label, Math.floorMod(name.hashCode(), 50), spec, resource, resource);
   }
 
+  /** The load of a GPU of {@link #gpus}, by its uuid. */
+  public static int smPercent(String uuid) {
+    UUID id = UUID.fromString(uuid.substring("GPU-".length()));
+    return smPercent(id.getMostSignificantBits(), id.getLeastSignificantBits());
+  }
+
+  private static int smPercent(long node, long gpu) {
+    return (int) ((node * 31 + gpu * 17) % 60);
+  }
+
   /** What the plugins of these nodes report, each GPU with another load. */
   public static Map<String, List<Gpu>> gpus(int nodes) {
     var all = new LinkedHashMap<String, List<Gpu>>();
     for (int i = 0; i < nodes; i++) {
       var gpus = new ArrayList<Gpu>();
       for (int k = 0; k < GPUS; k++) {
-        gpus.add(gpu(new UUID(i, k), k, (i * 31 + k * 17) % 60));
+        gpus.add(gpu(new UUID(i, k), k, smPercent(i, k)));
       }
       all.put(nodeName(i), gpus);
     }
@@ -127,8 +163,8 @@ public final class Population {
         .setUuid("GPU-" + id)
         .setIndex(index)
         .setModel("NVIDIA A100-SXM4-40GB")
-        .setMemoryTotalBytes(40L << 30)
-        .setMemoryReservedBytes(600L << 20)
+        .setMemoryTotalBytes(MEMORY_MIB << 20)
+        .setMemoryReservedBytes(RESERVED_MIB << 20)
         .setResource("nvidia.com/gpu")
         .setReplicas(REPLICAS)
         .setShared(true)

@@ -7,6 +7,7 @@ import io.fabric8.kubernetes.api.model.authentication.TokenRequestBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpClientOptions;
@@ -34,7 +35,9 @@ public final class SimulatedNodes implements AutoCloseable {
   private static final String AUDIENCE = "tranche-extender";
   private static final long HEARTBEAT_MS = 5_000;
   private static final long TICK_MS = 10;
-  private static final int OPENED_AT_ONCE = 64;
+  private static final int OPENED_AT_ONCE = 32;
+  private static final int ATTEMPTS_MAX = 5;
+  private static final long AGAIN_MS = 1_000;
 
   private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private final Context loop = vertx.getOrCreateContext();
@@ -74,16 +77,28 @@ public final class SimulatedNodes implements AutoCloseable {
   }
 
   private Future<Void> open(SimulatedNode node, int port, String token) {
-    var opened = io.vertx.core.Promise.<Void>promise();
+    var opened = Promise.<Void>promise();
     loop.runOnContext(
         go -> {
           var connection = GrpcClient.client(vertx, options());
           connections.add(connection);
           inTurn.add(node);
-          node.connect(connection, SocketAddress.inetSocketAddress(port, "localhost"), token)
-              .onComplete(opened);
+          connect(node, connection, port, token, 1).onComplete(opened);
         });
     return opened.future();
+  }
+
+  /** As a plugin does when a busy extender keeps it waiting. */
+  private Future<Void> connect(
+      SimulatedNode node, GrpcClient connection, int port, String token, int attempt) {
+    return node.connect(connection, SocketAddress.inetSocketAddress(port, "localhost"), token)
+        .recover(
+            failed ->
+                attempt == ATTEMPTS_MAX
+                    ? Future.failedFuture(failed)
+                    : vertx
+                        .timer(AGAIN_MS, TimeUnit.MILLISECONDS)
+                        .compose(due -> connect(node, connection, port, token, attempt + 1)));
   }
 
   /** The certificate is of the control plane's own making. */
@@ -159,7 +174,7 @@ public final class SimulatedNodes implements AutoCloseable {
 
   private static void join(Future<?> future) {
     try {
-      future.toCompletionStage().toCompletableFuture().get(60, TimeUnit.SECONDS);
+      future.toCompletionStage().toCompletableFuture().get(120, TimeUnit.SECONDS);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IllegalStateException("interrupted", e);

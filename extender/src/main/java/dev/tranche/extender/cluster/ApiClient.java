@@ -1,0 +1,29 @@
+package dev.tranche.extender.cluster;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.fabric8.kubernetes.api.model.KubernetesResource;
+import io.fabric8.kubernetes.api.model.Node;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Secret;
+import io.fabric8.kubernetes.api.model.Status;
+import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.util.List;
+
+/** The client of the API server. */
+public final class ApiClient {
+  /** What a watch may bring; the client would else load each of the API's thousand kinds. */
+  private static final List<Class<? extends KubernetesResource>> WATCHED =
+      List.of(Node.class, Pod.class, PodDisruptionBudget.class, Secret.class, Status.class);
+
+  private ApiClient() {}
+
+  /** As the environment, the pod's service account or KUBECONFIG say. */
+  public static KubernetesClient open() {
+    var serialization = new KubernetesSerialization(new ObjectMapper(), false);
+    WATCHED.forEach(serialization::registerKubernetesResource);
+    return new KubernetesClientBuilder().withKubernetesSerialization(serialization).build();
+  }
+}

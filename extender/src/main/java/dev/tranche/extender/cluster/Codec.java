@@ -1,0 +1,174 @@
+package dev.tranche.extender.cluster;
+
+import com.google.protobuf.CodedInputStream;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.KubernetesResourceList;
+import io.fabric8.kubernetes.api.model.ListMeta;
+import io.fabric8.kubernetes.api.model.Status;
+import io.fabric8.kubernetes.api.model.WatchEvent;
+import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads what the API server sends of one kind, in protobuf or JSON.
+ *
+ * @see <a href="https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding">the
+ *     envelope of protobuf messages</a>
+ */
+final class Codec<M extends HasMetadata, T extends Shown> {
+  private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";
+
+  /** {@code k8s\0}, before an Unknown that wraps the message. */
+  private static final int MAGIC_BYTES = 4;
+
+  private static final int UNKNOWN_RAW = 2;
+
+  private final Kind<M, T> kind;
+  private final KubernetesSerialization json;
+
+  Codec(Kind<M, T> kind, KubernetesSerialization json) {
+    this.kind = kind;
+    this.json = json;
+  }
+
+  /** What we can read, best first. */
+  String accept() {
+    return kind.ofMessage() == null ? "application/json" : PROTOBUF + ",application/json";
+  }
+
+  /**
+   * Reads one page of a list.
+   *
+   * @param contentType null: JSON
+   */
+  Change.Page<T> page(byte[] body, @Nullable String contentType) throws IOException {
+    if (contentType == null || !contentType.startsWith(PROTOBUF)) {
+      KubernetesResourceList<M> list =
+          json.unmarshal(new ByteArrayInputStream(body), kind.listType());
+      ListMeta meta = list.getMetadata();
+      String next = meta.getContinue() == null ? "" : meta.getContinue();
+      List<T> items = list.getItems().stream().map(kind.ofModel()).toList();
+      return new Change.Page<>(items, String.valueOf(meta.getResourceVersion()), next);
+    }
+    var in = CodedInputStream.newInstance(body, MAGIC_BYTES, body.length - MAGIC_BYTES);
+    var items = new ArrayList<T>();
+    var meta = new String[] {"", ""};
+    unwrap(
+        in,
+        number ->
+            switch (number) {
+              case 1 -> Messages.message(in, of -> listMeta(in, of, meta));
+              case 2 -> items.add(item(in));
+              default -> false;
+            });
+    return new Change.Page<>(items, meta[0], meta[1]);
+  }
+
+  private static boolean listMeta(CodedInputStream in, int number, String[] into)
+      throws IOException {
+    boolean wanted = number == 2 || number == 3;
+    if (wanted) {
+      into[number - 2] = in.readStringRequireUtf8();
+    }
+    return wanted;
+  }
+
+  private static void unwrap(CodedInputStream in, Messages.Field field) throws IOException {
+    Messages.fields(in, number -> number == UNKNOWN_RAW && Messages.message(in, field));
+  }
+
+  /** An embedded one. */
+  private T item(CodedInputStream in) throws IOException {
+    int limit = in.pushLimit(in.readRawVarint32());
+    T item = Objects.requireNonNull(kind.ofMessage()).read(in);
+    in.popLimit(limit);
+    return item;
+  }
+
+  /** Reads one event of a watch. */
+  Change<T> change(String text) {
+    WatchEvent event = json.unmarshal(text, WatchEvent.class);
+    if (event.getObject() instanceof Status status) {
+      int code = status.getCode() == null ? 0 : status.getCode();
+      return new Change.Ended<>(code, String.valueOf(status.getMessage()));
+    }
+    M object = kind.type().cast(event.getObject());
+    return event.getType().equals("BOOKMARK")
+        ? new Change.Bookmark<>(object.getMetadata().getResourceVersion())
+        : change(event.getType(), kind.ofModel().apply(object));
+  }
+
+  /** Reads one event of a watch. */
+  Change<T> change(ByteBuffer message) throws IOException {
+    var in = CodedInputStream.newInstance(message);
+    var type = new StringBuilder();
+    var changes = new ArrayList<Change<T>>(1);
+    Messages.fields(
+        in,
+        number ->
+            switch (number) {
+              case 1 -> {
+                type.append(in.readStringRequireUtf8());
+                yield true;
+              }
+              case 2 ->
+                  Messages.message(
+                      in, raw -> raw == 1 && changes.add(embedded(in, type.toString())));
+              default -> false;
+            });
+    if (changes.isEmpty()) {
+      throw new IOException("a watch event \"" + type + "\" without an object");
+    }
+    return changes.getFirst();
+  }
+
+  private Change<T> embedded(CodedInputStream in, String type) throws IOException {
+    int limit = in.pushLimit(in.readRawVarint32());
+    in.skipRawBytes(MAGIC_BYTES);
+    var changes = new ArrayList<Change<T>>(1);
+    Messages.fields(
+        in,
+        number ->
+            number == UNKNOWN_RAW
+                && changes.add(type.equals("ERROR") ? status(in) : change(type, item(in))));
+    in.popLimit(limit);
+    if (changes.isEmpty()) {
+      throw new IOException("a watch event \"" + type + "\" with an empty object");
+    }
+    return changes.getFirst();
+  }
+
+  private Change<T> status(CodedInputStream in) throws IOException {
+    var code = new int[1];
+    var message = new StringBuilder();
+    Messages.message(
+        in,
+        number ->
+            switch (number) {
+              case 3 -> {
+                message.append(in.readStringRequireUtf8());
+                yield true;
+              }
+              case 6 -> {
+                code[0] = in.readInt32();
+                yield true;
+              }
+              default -> false;
+            });
+    return new Change.Ended<>(code[0], message.toString());
+  }
+
+  private Change<T> change(String type, T item) {
+    return switch (type) {
+      case "DELETED" -> new Change.Gone<>(item);
+      case "BOOKMARK" -> new Change.Bookmark<>(item.resourceVersion());
+      default -> new Change.Seen<>(item);
+    };
+  }
+}

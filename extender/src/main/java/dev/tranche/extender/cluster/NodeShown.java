@@ -1,0 +1,34 @@
+package dev.tranche.extender.cluster;
+
+import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.score.packing.HostRequest;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * A Node.
+ *
+ * @param host what it has beside GPUs
+ * @param labels those that {@link GpuLabels} is about
+ * @param written our annotation about them
+ * @param tainted with a startup taint
+ */
+record NodeShown(
+    String uid,
+    String resourceVersion,
+    NodeFacts facts,
+    HostRequest host,
+    Map<String, String> labels,
+    String written,
+    Optional<StartupTaints.Tainted> tainted)
+    implements Shown {
+  @Override
+  public String key() {
+    return facts.name();
+  }
+
+  @Override
+  public boolean matters() {
+    return true;
+  }
+}

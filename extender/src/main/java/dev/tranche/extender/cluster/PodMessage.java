@@ -1,0 +1,159 @@
+package dev.tranche.extender.cluster;
+
+import com.google.protobuf.CodedInputStream;
+import dev.tranche.extender.ledger.PodDraft;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.packing.HostRequest;
+import java.io.IOException;
+import java.time.Instant;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads of a Pod's protobuf message what {@link PodReader} reads of its JSON.
+ *
+ * @see <a
+ *     href="https://github.com/kubernetes/kubernetes/blob/v1.34.4/staging/src/k8s.io/api/core/v1/generated.proto">the
+ *     numbers of its fields</a>
+ */
+final class PodMessage {
+  private final PodDraft draft = new PodDraft();
+  private final Map<String, String> overhead = new HashMap<>();
+  private String namespace = "";
+  private String name = "";
+  private String uid = "";
+  private String resourceVersion = "";
+  private String scheduler = "";
+  private @Nullable String node;
+  private boolean ended;
+
+  PodMessage read(CodedInputStream in) throws IOException {
+    Messages.fields(
+        in,
+        number ->
+            switch (number) {
+              case 1 -> Messages.message(in, of -> metadata(in, of));
+              case 2 -> Messages.message(in, of -> spec(in, of));
+              case 3 -> Messages.message(in, of -> status(in, of));
+              default -> false;
+            });
+    return this;
+  }
+
+  PodShown shown(List<String> resources, boolean packs) {
+    draft.identity(namespace, name, uid);
+    Optional<PodFacts> facts = draft.facts(resources);
+    Optional<String> unmetShare = draft.unmetShare(resources);
+    boolean matters = packs || facts.isPresent() || unmetShare.isPresent();
+    HostRequest host = matters ? draft.host().total() : HostRequest.NONE;
+    return new PodShown(
+        namespace + "/" + name,
+        uid,
+        resourceVersion,
+        node,
+        ended,
+        facts,
+        host,
+        scheduler,
+        unmetShare,
+        matters);
+  }
+
+  private boolean metadata(CodedInputStream in, int number) throws IOException {
+    switch (number) {
+      case 1 -> name = in.readStringRequireUtf8();
+      case 3 -> namespace = in.readStringRequireUtf8();
+      case 5 -> uid = in.readStringRequireUtf8();
+      case 6 -> resourceVersion = in.readStringRequireUtf8();
+      case 8 -> draft.createdAt(time(in));
+      case 9 -> draft.deletedAt(time(in));
+      case 11 -> Messages.entry(in, draft::label);
+      case 12 -> Messages.entry(in, draft::annotation);
+      default -> {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static String time(CodedInputStream in) throws IOException {
+    return Instant.ofEpochSecond(Messages.seconds(in)).toString();
+  }
+
+  private boolean spec(CodedInputStream in, int number) throws IOException {
+    switch (number) {
+      case 2 -> container(in, false);
+      case 10 -> {
+        node = in.readStringRequireUtf8();
+        draft.node(node);
+      }
+      case 19 -> scheduler = in.readStringRequireUtf8().intern();
+      case 20 -> container(in, true);
+      case 25 -> draft.priority(in.readInt32());
+      case 32 -> {
+        // Each entry is a field of its own: the sum is taken when all are here.
+        Messages.quantity(in, overhead);
+        draft.host().overhead(HostRequest.of(overhead));
+      }
+      default -> {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void container(CodedInputStream in, boolean init) throws IOException {
+    var own = new String[] {"", ""};
+    var limits = new HashMap<String, String>();
+    var requests = new HashMap<String, String>();
+    Messages.message(
+        in,
+        number -> {
+          switch (number) {
+            case 1 -> own[0] = in.readStringRequireUtf8();
+            case 8 -> Messages.message(in, of -> resources(in, of, limits, requests));
+            case 24 -> own[1] = in.readStringRequireUtf8();
+            default -> {
+              return false;
+            }
+          }
+          return true;
+        });
+    if (init) {
+      draft.initContainer(own[0], own[1], limits);
+      draft.host().init(HostRequest.of(requests), "Always".equals(own[1]));
+    } else {
+      draft.container(own[0], limits);
+      draft.host().app(HostRequest.of(requests));
+    }
+  }
+
+  private static boolean resources(
+      CodedInputStream in, int number, Map<String, String> limits, Map<String, String> requests)
+      throws IOException {
+    return switch (number) {
+      case 1 -> Messages.quantity(in, limits);
+      case 2 -> Messages.quantity(in, requests);
+      default -> false;
+    };
+  }
+
+  private boolean status(CodedInputStream in, int number) throws IOException {
+    switch (number) {
+      case 1 -> {
+        String phase = in.readStringRequireUtf8();
+        draft.phase(phase);
+        ended = phase.equals("Succeeded") || phase.equals("Failed");
+      }
+      case 7 -> draft.startedAt(time(in));
+      case 11 -> draft.nominatedNode(in.readStringRequireUtf8());
+      default -> {
+        return false;
+      }
+    }
+    return true;
+  }
+}

@@ -1,0 +1,291 @@
+package dev.tranche.extender.cluster;
+
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.http.HttpResponse;
+import io.fabric8.kubernetes.client.http.WebSocket;
+import io.fabric8.kubernetes.client.http.WebSocketHandshakeException;
+import java.io.IOException;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Shows all objects of one kind and then every change: lists them page by page and watches from
+ * there, for as long as we run. It keeps names and uids only: what we decide on is in the Ledger,
+ * and thousands of whole Pods and Nodes would be most of our memory.
+ */
+final class Reflector<T extends Shown> implements AutoCloseable {
+  private static final int PAGE = 500;
+  private static final int GONE = 410;
+  private static final long CALL_S_MAX = 30;
+  private static final long AGAIN_MS = 250;
+  private static final long AGAIN_MS_MAX = 30_000;
+
+  /** The API server ends a watch after that; so much later it has been lost unnoticed. */
+  private static final int WATCH_S_MIN = 240;
+
+  private static final int WATCH_S_MAX = 360;
+  private static final Logger log = LoggerFactory.getLogger(Reflector.class);
+
+  private final KubernetesClient client;
+  private final Kind<?, T> kind;
+  private final Codec<?, T> codec;
+  private final Sink<T> sink;
+
+  /** The uids of those that matter, by key. */
+  private final Map<String, String> known = new HashMap<>();
+
+  private final Thread thread;
+  private volatile boolean closed;
+
+  /** Told on one thread at a time. */
+  interface Sink<T> {
+    void seen(T item);
+
+    void gone(String uid, String key);
+
+    /** Everything there was has been shown; after a lost watch also what had gone meanwhile. */
+    void listed();
+  }
+
+  <M extends HasMetadata> Reflector(KubernetesClient client, Kind<M, T> kind, Sink<T> sink) {
+    this.client = client;
+    this.kind = kind;
+    this.codec = new Codec<>(kind, client.getKubernetesSerialization());
+    this.sink = sink;
+    this.thread = Thread.ofVirtual().name("watch " + kind.path()).unstarted(this::run);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  private void run() {
+    String version = "";
+    long againMs = AGAIN_MS;
+    while (!closed) {
+      try {
+        version = watch(version.isEmpty() ? list() : version);
+        againMs = AGAIN_MS;
+      } catch (InterruptedException end) {
+        return;
+      } catch (ExecutionException | TimeoutException unreachable) {
+        againMs = failed(unreachable, againMs);
+      } catch (IOException | RuntimeException unreadable) {
+        version = "";
+        againMs = failed(unreadable, againMs);
+      }
+      pause(againMs);
+    }
+  }
+
+  private long failed(Exception why, long againMs) {
+    log.warn("reading {} failed and is tried again: {}", kind.path(), why.toString());
+    return Math.min(2 * againMs, AGAIN_MS_MAX);
+  }
+
+  /** Never all replicas at once. */
+  private void pause(long ms) {
+    try {
+      Thread.sleep(ms / 2 + ThreadLocalRandom.current().nextLong(ms));
+    } catch (InterruptedException end) {
+      closed = true;
+    }
+  }
+
+  /**
+   * @return the resource version of the whole
+   */
+  private String list()
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    var listed = new HashSet<String>();
+    String next = "";
+    Change.Page<T> page;
+    do {
+      page = page(next);
+      for (T item : page.items()) {
+        listed.add(item.key());
+        seen(item);
+      }
+      next = page.next();
+    } while (!next.isEmpty());
+    Set<String> missing = new HashSet<>(known.keySet());
+    missing.removeAll(listed);
+    missing.forEach(this::gone);
+    sink.listed();
+    return page.resourceVersion();
+  }
+
+  private Change.Page<T> page(String next)
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    String more =
+        next.isEmpty() ? "" : "&continue=" + URLEncoder.encode(next, StandardCharsets.UTF_8);
+    var http = client.getHttpClient();
+    var request =
+        http.newHttpRequestBuilder()
+            .uri(uri("?limit=" + PAGE + more))
+            .header("Accept", codec.accept())
+            .build();
+    HttpResponse<byte[]> answer =
+        http.sendAsync(request, byte[].class).get(CALL_S_MAX, TimeUnit.SECONDS);
+    if (!answer.isSuccessful()) {
+      throw new IOException("status " + answer.code() + " " + answer.message());
+    }
+    return codec.page(answer.body(), answer.header("Content-Type"));
+  }
+
+  private URI uri(String query) {
+    String server = client.getMasterUrl().toString();
+    String base = server.endsWith("/") ? server.substring(0, server.length() - 1) : server;
+    return URI.create(base + kind.path() + query);
+  }
+
+  /**
+   * @return where to watch on from; empty: only a new list can tell
+   */
+  private String watch(String from)
+      throws IOException, InterruptedException, ExecutionException, TimeoutException {
+    int seconds = ThreadLocalRandom.current().nextInt(WATCH_S_MIN, WATCH_S_MAX);
+    String query =
+        "?watch=true&allowWatchBookmarks=true&timeoutSeconds=%d&resourceVersion=%s"
+            .formatted(seconds, from);
+    var watching = new Watching(from);
+    WebSocket socket;
+    try {
+      socket =
+          client
+              .getHttpClient()
+              .newWebSocketBuilder()
+              .uri(WebSocket.toWebSocketUri(uri(query)))
+              .header("Accept", codec.accept())
+              // The API server's handshake wants one, whatever it is.
+              .header("Origin", client.getMasterUrl().toString())
+              .buildAsync(watching)
+              .get(CALL_S_MAX, TimeUnit.SECONDS);
+    } catch (ExecutionException refused) {
+      if (refused.getCause() instanceof WebSocketHandshakeException handshake
+          && handshake.getResponse().code() == GONE) {
+        return "";
+      }
+      throw refused;
+    }
+    try {
+      return watching.ended.get(seconds + CALL_S_MAX, TimeUnit.SECONDS);
+    } catch (TimeoutException lost) {
+      return watching.stopped();
+    } catch (ExecutionException unreadable) {
+      throw new IOException("an event of the watch", unreadable.getCause());
+    } finally {
+      watching.stopped();
+      socket.sendClose(1_000, "");
+    }
+  }
+
+  private void seen(T item) {
+    @Nullable String before =
+        item.matters() ? known.put(item.key(), item.uid()) : known.remove(item.key());
+    // After a lost watch, a name that was deleted and given again looks like an update.
+    if (before != null && !before.equals(item.uid())) {
+      sink.gone(before, item.key());
+    }
+    sink.seen(item);
+  }
+
+  private void gone(String key) {
+    @Nullable String uid = known.remove(key);
+    if (uid != null) {
+      sink.gone(uid, key);
+    }
+  }
+
+  /** One watch; what it hears after its end is dropped, since the next one hears it too. */
+  private final class Watching implements WebSocket.Listener {
+    final CompletableFuture<String> ended = new CompletableFuture<>();
+    private String version;
+
+    Watching(String version) {
+      this.version = version;
+    }
+
+    @Override
+    public void onMessage(WebSocket socket, String text) {
+      hear(socket, () -> codec.change(text));
+    }
+
+    @Override
+    public void onMessage(WebSocket socket, ByteBuffer message) {
+      hear(socket, () -> codec.change(message));
+    }
+
+    private synchronized void hear(WebSocket socket, Decoding<T> decoding) {
+      if (ended.isDone()) {
+        return;
+      }
+      try {
+        take(decoding.decoded());
+        socket.request();
+      } catch (IOException | RuntimeException e) {
+        ended.completeExceptionally(e);
+      }
+    }
+
+    private void take(Change<T> change) {
+      switch (change) {
+        case Change.Seen<T>(T item) -> {
+          version = item.resourceVersion();
+          seen(item);
+        }
+        case Change.Gone<T>(T item) -> {
+          version = item.resourceVersion();
+          gone(item.key());
+        }
+        case Change.Bookmark<T>(String at) -> version = at;
+        case Change.Ended<T>(int code, String message) -> {
+          log.debug("the watch of {} is over: {} {}", kind.path(), code, message);
+          ended.complete("");
+        }
+      }
+    }
+
+    @Override
+    public void onError(WebSocket socket, Throwable failure) {
+      stopped();
+    }
+
+    @Override
+    public void onClose(WebSocket socket, int code, String reason) {
+      stopped();
+    }
+
+    /** Goes on from here, however it ended. */
+    synchronized String stopped() {
+      ended.complete(version);
+      return version;
+    }
+  }
+
+  @FunctionalInterface
+  private interface Decoding<T extends Shown> {
+    Change<T> decoded() throws IOException;
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    thread.interrupt();
+  }
+}

@@ -1,0 +1,112 @@
+package dev.tranche.extender.load;
+
+import java.util.Arrays;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * The latest readings of one node's GPUs, in columns that are written over: thousands of nodes
+ * report every few seconds, and a record for each reading would live just long enough to cost the
+ * collector a full round.
+ */
+final class NodeReadings {
+  private static final int GPUS = 8;
+
+  long version;
+  private int count;
+  private String[] uuids = new String[GPUS];
+  private long[] memoryUsedBytes = new long[GPUS];
+  private double[] smMean = new double[GPUS];
+  private int[] processes = new int[GPUS];
+  private long[] sampledAtMs = new long[GPUS];
+
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Java has no arrays of parameterized types.
+  private Map<String, Long>[] memoryUsedBytesByPod = new Map[GPUS];
+
+  /**
+   * @return whether the GPU has more free memory than before
+   */
+  boolean put(String uuid, LoadReading reading) {
+    int i = indexOf(uuid);
+    boolean eased = i >= 0 && memoryUsedBytes[i] > reading.memoryUsedBytes();
+    if (i < 0) {
+      i = add(uuid);
+    }
+    memoryUsedBytes[i] = reading.memoryUsedBytes();
+    smMean[i] = reading.smMean();
+    processes[i] = reading.processes();
+    sampledAtMs[i] = reading.sampledAtMs();
+    memoryUsedBytesByPod[i] = reading.memoryUsedBytesByPod();
+    return eased;
+  }
+
+  Optional<LoadReading> get(String uuid) {
+    int i = indexOf(uuid);
+    return i < 0
+        ? Optional.empty()
+        : Optional.of(
+            new LoadReading(
+                memoryUsedBytes[i],
+                smMean[i],
+                processes[i],
+                sampledAtMs[i],
+                memoryUsedBytesByPod[i]));
+  }
+
+  /** When the first that is not stale becomes so; never: the largest number. */
+  long staleAtMs(long staleAfterMs, long nowMs) {
+    long first = Long.MAX_VALUE;
+    for (int i = 0; i < count; i++) {
+      long at = sampledAtMs[i] + staleAfterMs + 1;
+      first = at > nowMs ? Math.min(first, at) : first;
+    }
+    return first;
+  }
+
+  void retain(Set<String> present) {
+    int kept = 0;
+    for (int i = 0; i < count; i++) {
+      if (present.contains(uuids[i])) {
+        move(i, kept++);
+      }
+    }
+    count = kept;
+    for (int i = kept; i < uuids.length; i++) {
+      uuids[i] = "";
+      memoryUsedBytesByPod[i] = Map.of();
+    }
+  }
+
+  private int indexOf(String uuid) {
+    for (int i = 0; i < count; i++) {
+      if (uuids[i].equals(uuid)) {
+        return i;
+      }
+    }
+    return -1;
+  }
+
+  private int add(String uuid) {
+    if (count == uuids.length) {
+      int longer = 2 * count;
+      uuids = Arrays.copyOf(uuids, longer);
+      memoryUsedBytes = Arrays.copyOf(memoryUsedBytes, longer);
+      smMean = Arrays.copyOf(smMean, longer);
+      processes = Arrays.copyOf(processes, longer);
+      sampledAtMs = Arrays.copyOf(sampledAtMs, longer);
+      memoryUsedBytesByPod = Arrays.copyOf(memoryUsedBytesByPod, longer);
+    }
+    uuids[count] = uuid;
+    return count++;
+  }
+
+  private void move(int from, int to) {
+    uuids[to] = uuids[from];
+    memoryUsedBytes[to] = memoryUsedBytes[from];
+    smMean[to] = smMean[from];
+    processes[to] = processes[from];
+    sampledAtMs[to] = sampledAtMs[from];
+    memoryUsedBytesByPod[to] = memoryUsedBytesByPod[from];
+  }
+}

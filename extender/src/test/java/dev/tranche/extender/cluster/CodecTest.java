@@ -1,0 +1,87 @@
+package dev.tranche.extender.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** The same objects as a real API server (1.34.4) sent them, in both encodings. */
+final class CodecTest {
+  private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";
+  private static final List<String> RESOURCES = List.of("nvidia.com/gpu");
+  private final KubernetesSerialization json = new KubernetesSerialization();
+  private final Codec<?, PodShown> pods = new Codec<>(PodReader.kind(RESOURCES, false), json);
+  private final Codec<?, NodeShown> nodes = new Codec<>(NodeReader.kind(RESOURCES), json);
+
+  static byte[] recorded(String file) throws IOException {
+    try (InputStream in = CodecTest.class.getResourceAsStream(file)) {
+      return in.readAllBytes();
+    }
+  }
+
+  @Test
+  void page_ofPods_isTheSameInBothEncodings() throws Exception {
+    var page = pods.page(recorded("pods.protobuf"), PROTOBUF);
+    assertThat(page).isEqualTo(pods.page(recorded("pods.json"), "application/json"));
+    assertThat(page.next()).isEmpty();
+    PodShown pod = page.items().getFirst();
+    assertThat(pod.key()).isEqualTo("fixtures/train");
+    assertThat(pod.node()).isEqualTo("node-a");
+    assertThat(pod.host().cpuMilli()).isEqualTo(50 + 1_500 + 250);
+    var facts = pod.facts().orElseThrow();
+    assertThat(facts.running()).isTrue();
+    assertThat(facts.annotations()).hasSize(2).containsEntry("tranche.dev/gpu-fraction", "0.3");
+    assertThat(facts.requests()).hasSize(4);
+    assertThat(facts.standing().priority()).isEqualTo(7);
+    assertThat(facts.standing().nominatedNode()).isEqualTo("node-z");
+  }
+
+  @Test
+  void page_ofNodes_isTheSameInBothEncodings() throws Exception {
+    var page = nodes.page(recorded("nodes.protobuf"), PROTOBUF + ";charset=x");
+    assertThat(page).isEqualTo(nodes.page(recorded("nodes.json"), "application/json"));
+    NodeShown node = page.items().getFirst();
+    assertThat(node.facts().advertises()).isTrue();
+    assertThat(node.facts().config()).isEqualTo("big");
+    assertThat(node.facts().cordoned()).isEqualTo(Set.of("GPU-1", "GPU-2"));
+    assertThat(node.labels()).containsOnlyKeys("nvidia.com/gpu.count");
+    assertThat(node.written()).isEqualTo("nvidia.com/gpu.count=8");
+  }
+
+  @Test
+  void change_ofAPod_isThePodOfThePage() throws Exception {
+    Change<PodShown> change = pods.change(ByteBuffer.wrap(recorded("pod-added.protobuf")));
+    assertThat(change).isInstanceOf(Change.Seen.class);
+    PodShown added = ((Change.Seen<PodShown>) change).item();
+    PodShown later = pods.page(recorded("pods.protobuf"), PROTOBUF).items().getFirst();
+    assertThat(added.uid()).isEqualTo(later.uid());
+    assertThat(added.host()).isEqualTo(later.host());
+    assertThat(added.facts().orElseThrow().requests())
+        .isEqualTo(later.facts().orElseThrow().requests());
+    assertThat(added.resourceVersion()).isEqualTo("17928");
+  }
+
+  @Test
+  void change_inJson_isReadToo() {
+    Change<PodShown> change =
+        pods.change(
+            """
+            {"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":410,"message":"too old"}}""");
+    assertThat(change).isEqualTo(new Change.Ended<>(410, "too old"));
+  }
+
+  @Test
+  void change_withoutAnObject_isNotTakenForAnother() {
+    var empty = ByteBuffer.wrap("\n\5ADDED".getBytes(StandardCharsets.US_ASCII));
+    assertThatThrownBy(() -> pods.change(empty))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("without an object");
+  }
+}

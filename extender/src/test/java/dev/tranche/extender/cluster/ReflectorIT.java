@@ -1,0 +1,150 @@
+package dev.tranche.extender.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.fabric8.kubernetes.client.ConfigBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Against an API server that forgets, breaks off and lists in parts. */
+final class ReflectorIT {
+  private final Vertx vertx = Vertx.vertx();
+  private final LinkedBlockingQueue<String> told = new LinkedBlockingQueue<>();
+  private final LinkedBlockingQueue<String> asked = new LinkedBlockingQueue<>();
+  private final AtomicInteger lists = new AtomicInteger();
+  private KubernetesClient client;
+  private Reflector<NodeShown> reflector;
+
+  @BeforeEach
+  void start() {
+    HttpServer server =
+        vertx.createHttpServer().requestHandler(this::answer).listen(0, "127.0.0.1").await();
+    client =
+        new KubernetesClientBuilder()
+            .withConfig(
+                new ConfigBuilder()
+                    .withMasterUrl("http://127.0.0.1:" + server.actualPort() + "/cluster/a")
+                    .build())
+            .build();
+    var sink =
+        new Reflector.Sink<NodeShown>() {
+          @Override
+          public void seen(NodeShown item) {
+            told.add("seen " + item.key() + " " + item.uid());
+          }
+
+          @Override
+          public void gone(String uid, String key) {
+            told.add("gone " + key + " " + uid);
+          }
+
+          @Override
+          public void listed() {
+            told.add("listed");
+          }
+        };
+    reflector = new Reflector<>(client, NodeReader.kind(List.of("nvidia.com/gpu")), sink);
+    reflector.start();
+  }
+
+  @AfterEach
+  void stop() {
+    reflector.close();
+    client.close();
+    vertx.close().await();
+  }
+
+  /** First a, b and c in two parts, later only b (another one) and c. */
+  private void answer(HttpServerRequest request) {
+    asked.add(String.valueOf(request.query()));
+    String upgrade = request.getHeader("Upgrade");
+    if (upgrade != null) {
+      watch(request);
+    } else if (request.getParam("continue") != null) {
+      request.response().end(list("", node("c", "c1")));
+    } else if (lists.incrementAndGet() == 1) {
+      request.response().end(list("more please", node("a", "a1"), node("b", "b1")));
+    } else {
+      request.response().end(list("", node("b", "b2"), node("c", "c1")));
+    }
+  }
+
+  /** The first breaks off, the second says that it knows no more of the past. */
+  private void watch(HttpServerRequest request) {
+    String from = request.getParam("resourceVersion");
+    request
+        .toWebSocket()
+        .onSuccess(
+            socket -> {
+              if ("10".equals(from)) {
+                socket.writeTextMessage(event("ADDED", node("d", "d1")));
+                socket.writeTextMessage(event("DELETED", node("d", "d1")));
+                socket.writeTextMessage(event("BOOKMARK", node("", "")));
+                socket.close();
+              } else if ("12".equals(from)) {
+                var status = new JsonObject().put("kind", "Status").put("apiVersion", "v1");
+                socket.writeTextMessage(event("ERROR", status.put("code", 410)));
+              }
+            });
+  }
+
+  private static String event(String type, JsonObject object) {
+    return new JsonObject().put("type", type).put("object", object).encode();
+  }
+
+  private static JsonObject node(String name, String uid) {
+    return new JsonObject()
+        .put("apiVersion", "v1")
+        .put("kind", "Node")
+        .put(
+            "metadata",
+            new JsonObject().put("name", name).put("uid", uid).put("resourceVersion", "12"));
+  }
+
+  private static String list(String next, JsonObject... items) {
+    return new JsonObject()
+        .put("apiVersion", "v1")
+        .put("kind", "NodeList")
+        .put("metadata", new JsonObject().put("resourceVersion", "10").put("continue", next))
+        .put("items", new JsonArray(List.of(items)))
+        .encode();
+  }
+
+  @Test
+  void reflector_whatHappens_showsEveryChangeOnce() throws Exception {
+    var expected =
+        List.of(
+            "seen a a1",
+            "seen b b1",
+            "seen c c1",
+            "listed",
+            "seen d d1",
+            "gone d d1",
+            "gone b b1",
+            "seen b b2",
+            "seen c c1",
+            "gone a a1",
+            "listed");
+    for (String next : expected) {
+      assertThat(told.poll(20, TimeUnit.SECONDS)).isEqualTo(next);
+    }
+    assertThat(asked.stream().filter(query -> !query.contains("watch")))
+        .containsExactly("limit=500", "limit=500&continue=more+please", "limit=500");
+    assertThat(asked.stream().filter(query -> query.contains("watch")).limit(2))
+        .satisfiesExactly(
+            first -> assertThat(first).endsWith("resourceVersion=10"),
+            second -> assertThat(second).endsWith("resourceVersion=12"));
+  }
+}
