@@ -6,6 +6,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A pod as the AdmissionReview carries it. It is read from the raw JSON, and never written back, so
@@ -17,6 +18,19 @@ record PodView(JsonNode pod) {
    * @param index in that list
    */
   record Container(String list, int index, String name, Demand.Kind kind, JsonNode spec) {
+    /** By its place: a pod has one container there, and JSON is slow to hash. */
+    @Override
+    public int hashCode() {
+      return 31 * list.hashCode() + index;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Container container
+          && index == container.index
+          && list.equals(container.list);
+    }
+
     /** How many of a resource it asks for; limits and requests must agree, so either tells. */
     long requested(String resource) {
       JsonNode resources = spec.path("resources");

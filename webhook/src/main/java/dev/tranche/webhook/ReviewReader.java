@@ -1,21 +1,19 @@
 package dev.tranche.webhook;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonProcessingException;
-import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.core.exc.StreamConstraintsException;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.io.IOException;
+import dev.tranche.webhook.JsonScan.Unreadable;
+import java.util.List;
 import java.util.Set;
 
 /**
- * Reads a review token by token and keeps only what is looked at: who asks, what changed last and a
- * pod's bulk are skipped unread, which is most of a large review.
+ * Reads a review and keeps only what is looked at: who asks, what changed last and a pod's bulk are
+ * stepped over, which is most of a large review.
  */
 final class ReviewReader {
   /** The API server sends less; deeper nesting would only cost stack. */
@@ -24,42 +22,92 @@ final class ReviewReader {
   /** A node of a tree costs some 80 bytes, however few the body spends on it: {@code {}}. */
   private static final int NODES_MAX = 50_000;
 
-  /** Of those skipped too, since the parser remembers every name that it meets. */
-  private static final int TOKENS_MAX = 300_000;
-
-  private static final JsonFactory FACTORY =
-      JsonFactory.builder().disable(JsonFactory.Feature.INTERN_FIELD_NAMES).build();
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  /** How much of the pod is kept. */
-  enum Keep {
-    /** All that a pod says of itself. */
-    POD,
-    /** Through what it may reach devices. */
-    REACH
-  }
-
-  private static final Set<String> NEVER_READ = Set.of("managedFields");
-
-  /** No field that the guard looks at has one of these names within. */
-  private static final Set<String> NO_REACH =
+  /** Large, and of no interest to either. */
+  private static final Set<String> BULK_OF_SPEC =
       Set.of(
-          "managedFields",
-          "status",
-          "labels",
+          "tolerations",
+          "topologySpreadConstraints",
+          "imagePullSecrets",
+          "hostAliases",
+          "readinessGates");
+
+  private static final Set<String> BULK_OF_CONTAINERS =
+      Set.of(
           "args",
           "command",
           "livenessProbe",
           "readinessProbe",
           "startupProbe",
           "lifecycle",
-          "affinity",
-          "tolerations",
-          "topologySpreadConstraints",
-          "imagePullSecrets",
-          "hostAliases",
-          "ports",
-          "readinessGates");
+          "ports");
+
+  /** How a container runs, which a share changes nothing of. */
+  private static final Set<String> RUNNING =
+      Set.of("env", "envFrom", "volumeMounts", "volumeDevices");
+
+  /**
+   * How much of the pod is kept: all but some fields of some objects, so that whoever looks at a
+   * new field finds it.
+   */
+  enum Keep {
+    /** What the rewriting of a pod reads. */
+    POD,
+    /** Through what it may reach devices. */
+    REACH;
+
+    private boolean skips(Place place, String field) {
+      return switch (place) {
+        case POD -> field.equals("status");
+        case METADATA -> field.equals("managedFields") || field.equals("labels");
+        case SPEC ->
+            BULK_OF_SPEC.contains(field) || field.equals(this == POD ? "volumes" : "affinity");
+        case CONTAINER ->
+            BULK_OF_CONTAINERS.contains(field) || (this == POD && RUNNING.contains(field));
+        case BELOW -> false;
+      };
+    }
+
+    /** Whether only a list that names something of NVIDIA's is kept as it is. */
+    private boolean shortens(Place place, String field) {
+      return this == REACH && place == Place.CONTAINER && NAMING.contains(field);
+    }
+  }
+
+  /** Where in a pod an object stands. */
+  private enum Place {
+    POD,
+    METADATA,
+    SPEC,
+    CONTAINER,
+    BELOW;
+
+    /** Of a field's value; a list hands it on to its elements. */
+    Place of(String field) {
+      return switch (this) {
+        case POD -> field.equals("metadata") ? METADATA : field.equals("spec") ? SPEC : BELOW;
+        case SPEC -> CONTAINERS.contains(field) ? CONTAINER : BELOW;
+        case METADATA, CONTAINER, BELOW -> BELOW;
+      };
+    }
+  }
+
+  private static final Set<String> CONTAINERS =
+      Set.of("containers", "initContainers", "ephemeralContainers");
+
+  /**
+   * Lists of a container, long and seldom of interest, whose elements name GPUs or their limits.
+   */
+  private static final Set<String> NAMING = Set.of("env", "volumeMounts");
+
+  /** In a list without these no variable and no path is NVIDIA's; escaped, anything may be. */
+  private static final List<byte[]> TELLING =
+      List.of(
+          "NVIDIA".getBytes(US_ASCII),
+          "CUDA".getBytes(US_ASCII),
+          "nvidia".getBytes(US_ASCII),
+          "\\".getBytes(US_ASCII));
 
   /** A review as it came. */
   sealed interface Raw {
@@ -91,8 +139,8 @@ final class ReviewReader {
     record Unread(String uid, String reason) implements Raw {}
   }
 
-  private final JsonParser parser;
-  private final Set<String> skipped;
+  private final JsonScan scan;
+  private final Keep keep;
   private String apiVersion = "";
   private String uid = "";
   private String namespace = "";
@@ -103,19 +151,14 @@ final class ReviewReader {
   private JsonNode oldObject = MissingNode.getInstance();
   private boolean dryRun;
   private int nodes;
-  private int tokens;
 
-  private ReviewReader(JsonParser parser, Keep keep) {
-    this.parser = parser;
-    this.skipped = keep == Keep.POD ? NEVER_READ : NO_REACH;
+  private ReviewReader(byte[] body, Keep keep) {
+    scan = new JsonScan(body);
+    this.keep = keep;
   }
 
   static Raw read(byte[] body, Keep keep) {
-    try (JsonParser parser = FACTORY.createParser(body)) {
-      return new ReviewReader(parser, keep).read();
-    } catch (IOException impossible) {
-      throw new IllegalStateException("reading bytes in memory", impossible);
-    }
+    return new ReviewReader(body, keep).read();
   }
 
   /**
@@ -131,20 +174,19 @@ final class ReviewReader {
     };
   }
 
-  private Raw read() throws IOException {
+  private Raw read() {
     try {
-      if (parser.nextToken() == JsonToken.START_OBJECT) {
+      if (!scan.atEnd() && scan.peek() == '{') {
         review();
       }
       return raw();
-    } catch (JsonProcessingException broken) {
-      String reason = broken.getOriginalMessage();
+    } catch (Unreadable broken) {
       return uid.isEmpty()
-          ? new Raw.Broken("the body is no JSON: " + reason)
+          ? new Raw.Broken("the body is no JSON: " + broken.reason())
           : new Raw.Unread(
               uid,
               "the API server's review of this pod cannot be read (%s), so it is not known what the pod reaches for; make the pod smaller."
-                  .formatted(Shown.of(reason)));
+                  .formatted(Shown.of(broken.reason())));
     }
   }
 
@@ -158,112 +200,110 @@ final class ReviewReader {
         uid, namespace, operation, resource, subResource, object, oldObject, dryRun);
   }
 
-  private void review() throws IOException {
-    while (parser.nextToken() == JsonToken.FIELD_NAME) {
-      String field = parser.currentName();
-      JsonToken value = parser.nextToken();
+  private void review() throws Unreadable {
+    scan.expect('{');
+    for (boolean first = true; scan.more(first, '}'); first = false) {
+      String field = field();
       if (field.equals("apiVersion")) {
         apiVersion = text();
-      } else if (field.equals("request") && value == JsonToken.START_OBJECT) {
+      } else if (field.equals("request") && scan.peek() == '{') {
         request();
       } else {
-        skip();
+        scan.skip();
       }
     }
   }
 
-  private void request() throws IOException {
-    while (parser.nextToken() == JsonToken.FIELD_NAME) {
-      String field = parser.currentName();
-      parser.nextToken();
-      switch (field) {
+  private void request() throws Unreadable {
+    scan.expect('{');
+    for (boolean first = true; scan.more(first, '}'); first = false) {
+      switch (field()) {
         case "uid" -> uid = text();
         case "namespace" -> namespace = text();
         case "operation" -> operation = text();
         case "subResource" -> subResource = text();
-        case "resource" -> resource = tree(0).path("resource").asText("");
-        case "dryRun" -> dryRun = parser.currentToken() == JsonToken.VALUE_TRUE;
-        case "object" -> object = tree(0);
-        case "oldObject" -> oldObject = tree(0);
-        default -> skip();
+        case "resource" -> resource = tree(0, Place.BELOW).path("resource").asText("");
+        case "dryRun" -> dryRun = tree(0, Place.BELOW).asBoolean(false);
+        case "object" -> object = tree(0, Place.POD);
+        case "oldObject" -> oldObject = tree(0, Place.POD);
+        default -> scan.skip();
       }
     }
   }
 
-  private String text() throws IOException {
-    if (parser.currentToken() == JsonToken.VALUE_STRING) {
-      return parser.getText();
+  private String field() throws Unreadable {
+    String field = scan.string();
+    scan.expect(':');
+    return field;
+  }
+
+  private String text() throws Unreadable {
+    if (scan.peek() == '"') {
+      return scan.string();
     }
-    skip();
+    scan.skip();
     return "";
   }
 
-  /** Steps over a value. */
-  private void skip() throws IOException {
-    int open = 0;
-    do {
-      count();
-      JsonToken token = parser.currentToken();
-      if (token.isStructStart()) {
-        open++;
-      } else if (token.isStructEnd()) {
-        open--;
-      }
-    } while (open > 0 && parser.nextToken() != null);
-  }
-
-  private void count() throws StreamConstraintsException {
-    if (++tokens > TOKENS_MAX) {
-      throw new StreamConstraintsException("it has more than " + TOKENS_MAX + " tokens");
-    }
-  }
-
-  private JsonNode tree(int depth) throws IOException {
-    count();
+  private JsonNode tree(int depth, Place place) throws Unreadable {
     if (++nodes > NODES_MAX) {
-      throw new StreamConstraintsException("it has more than " + NODES_MAX + " values");
+      throw new Unreadable("it has more than " + NODES_MAX + " values");
     }
     if (depth > DEPTH_MAX) {
-      skip();
+      scan.skip();
       return NODES.nullNode();
     }
-    return switch (parser.currentToken()) {
-      case START_OBJECT -> fields(depth);
-      case START_ARRAY -> {
-        ArrayNode array = NODES.arrayNode();
-        while (parser.nextToken() != JsonToken.END_ARRAY) {
-          array.add(tree(depth + 1));
-        }
-        yield array;
-      }
-      case VALUE_STRING -> NODES.textNode(parser.getText());
-      case VALUE_TRUE -> NODES.booleanNode(true);
-      case VALUE_FALSE -> NODES.booleanNode(false);
-      case VALUE_NUMBER_INT -> integer();
-      case VALUE_NUMBER_FLOAT -> NODES.numberNode(parser.getDecimalValue());
-      default -> NODES.nullNode();
+    return switch (scan.peek()) {
+      case '{' -> fields(depth, place);
+      case '[' -> elements(depth, place);
+      case '"' -> NODES.textNode(scan.string());
+      default -> scan.scalar();
     };
   }
 
-  private JsonNode integer() throws IOException {
-    return switch (parser.getNumberType()) {
-      case INT -> NODES.numberNode(parser.getIntValue());
-      case LONG -> NODES.numberNode(parser.getLongValue());
-      default -> NODES.numberNode(parser.getBigIntegerValue());
-    };
+  private ArrayNode elements(int depth, Place place) throws Unreadable {
+    ArrayNode array = NODES.arrayNode();
+    scan.expect('[');
+    for (boolean first = true; scan.more(first, ']'); first = false) {
+      array.add(tree(depth + 1, place));
+    }
+    return array;
   }
 
-  private ObjectNode fields(int depth) throws IOException {
+  private ObjectNode fields(int depth, Place place) throws Unreadable {
     ObjectNode fields = NODES.objectNode();
-    while (parser.nextToken() == JsonToken.FIELD_NAME) {
-      String field = parser.currentName();
-      parser.nextToken();
-      if (skipped.contains(field)) {
-        skip();
+    scan.expect('{');
+    for (boolean first = true; scan.more(first, '}'); first = false) {
+      String field = field();
+      if (keep.skips(place, field)) {
+        scan.skip();
+      } else if (keep.shortens(place, field) && scan.peek() == '[') {
+        fields.set(field, telling(depth + 1));
       } else {
-        fields.set(field, tree(depth + 1));
+        fields.set(field, tree(depth + 1, place.of(field)));
       }
     }
     return fields;
+  }
+
+  /** A list as it is where it may name something of NVIDIA's, else whether it is empty. */
+  private JsonNode telling(int depth) throws Unreadable {
+    int from = scan.position();
+    scan.skip();
+    int to = scan.position();
+    for (byte[] word : TELLING) {
+      if (scan.holds(word, from, to)) {
+        scan.back(from);
+        return tree(depth, Place.BELOW);
+      }
+    }
+    scan.back(from);
+    scan.expect('[');
+    ArrayNode list = NODES.arrayNode();
+    if (scan.more(true, ']')) {
+      list.addNull();
+    }
+    scan.back(to);
+    return list;
   }
 }
