@@ -1,7 +1,13 @@
 package dev.tranche.webhook.nodes;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.api.Names;
+import io.fabric8.kubernetes.api.model.ConfigMap;
+import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.Secret;
+import io.fabric8.kubernetes.api.model.Status;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
 import io.fabric8.kubernetes.api.model.node.v1.RuntimeClass;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
@@ -57,10 +63,21 @@ public final class ClusterWatch implements AutoCloseable {
                 .exceptionHandler((started, failure) -> true);
   }
 
-  /** Teaches the client to read nodes slimly. */
+  /**
+   * Teaches the client what we read, nodes slimly. Left to itself it would load the classes of
+   * every kind that Kubernetes has, some tens of megabytes, to find the few.
+   */
   public static KubernetesSerialization serialization() {
-    var serialization = new KubernetesSerialization();
+    var serialization = new KubernetesSerialization(new ObjectMapper(), false);
     serialization.registerKubernetesResource("v1", "Node", SlimNode.class);
+    Stream.of(
+            RuntimeClass.class,
+            Secret.class,
+            ConfigMap.class,
+            Event.class,
+            MutatingWebhookConfiguration.class,
+            Status.class)
+        .forEach(serialization::registerKubernetesResource);
     return serialization;
   }
 
