@@ -71,6 +71,8 @@ final class Webhook {
 
   /** Ends when the probes answer; reviews are taken once there is a certificate. */
   Future<Void> start() {
+    var uncounted = new WebhookMetrics(new PrometheusMeterRegistry(PrometheusConfig.DEFAULT));
+    WarmUp.run(entries(uncounted).values());
     return new AdminServer(registry, readiness)
         .listen(vertx, config.metrics())
         .onSuccess(
@@ -99,7 +101,7 @@ final class Webhook {
     var verticle =
         new AdmissionVerticle(
             SocketAddress.inetSocketAddress(config.listen().port(), config.listen().host()),
-            entries(),
+            entries(metrics),
             AdmissionVerticle.HttpLimits.DEFAULT,
             metrics,
             pair);
@@ -110,7 +112,7 @@ final class Webhook {
   }
 
   /** One path per entry of the configuration: a namespace's label chooses the guard's mode. */
-  private Map<String, Entry> entries() {
+  private Map<String, Entry> entries(WebhookMetrics metrics) {
     var entries = new LinkedHashMap<String, Entry>();
     entries.put(
         FractionEntry.PATH,

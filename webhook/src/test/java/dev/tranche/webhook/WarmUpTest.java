@@ -1,0 +1,48 @@
+package dev.tranche.webhook;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.webhook.AdmissionReview.Read;
+import io.vertx.core.buffer.Buffer;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+class WarmUpTest {
+  private final PodMutator mutator =
+      new PodMutator(
+          new MutationRules(
+              List.of("nvidia.com/gpu"),
+              10,
+              "tranche-scheduler",
+              "nvidia",
+              MutationRules.Memory.DEFAULT,
+              Set.of()));
+
+  @Test
+  void reviews_areOfAPodOfOurs_andOfAnother() {
+    assertThat(WarmUp.reviews().stream().map(this::mutation))
+        .hasExactlyElementsOfTypes(Mutation.Patched.class, Mutation.Unchanged.class);
+  }
+
+  @Test
+  void eachEntry_isAsked_andItEnds() {
+    var asked = new ArrayList<String>();
+    Entry first = body -> answer(asked, "first");
+    Entry second = body -> answer(asked, "second");
+    WarmUp.run(List.of(first, second));
+    assertThat(asked).contains("first", "second").hasSizeLessThanOrEqualTo(8_000);
+  }
+
+  private static Entry.Answer answer(List<String> asked, String name) {
+    asked.add(name);
+    return new Entry.Answer.Review(Buffer.buffer());
+  }
+
+  private Mutation mutation(byte[] review) {
+    return AdmissionReview.read(review) instanceof Read.PodCreation creation
+        ? mutator.mutate(creation.pod(), new MutationRules.Cluster(List.of(), false))
+        : new Mutation.Denied("no creation of a pod");
+  }
+}
