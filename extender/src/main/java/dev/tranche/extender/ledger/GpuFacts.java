@@ -18,4 +18,28 @@ public record GpuFacts(
     boolean healthy,
     String healthReason,
     int clientsMax,
-    String cordonReason) {}
+    String cordonReason) {
+  /** One that takes new pods, if it is healthy. */
+  public GpuFacts(
+      String uuid,
+      int index,
+      String model,
+      String resource,
+      int replicas,
+      long memoryUsableBytes,
+      boolean healthy,
+      String healthReason,
+      int clientsMax) {
+    this(
+        uuid,
+        index,
+        model,
+        resource,
+        replicas,
+        memoryUsableBytes,
+        healthy,
+        healthReason,
+        clientsMax,
+        "");
+  }
+}

@@ -347,7 +347,7 @@ final class LedgerTest {
   }
 
   static GpuFacts gpu(String uuid, int index) {
-    return new GpuFacts(uuid, index, "Tesla T4", Names.RESOURCE, 10, 10L << 30, true, "", 0, "");
+    return new GpuFacts(uuid, index, "Tesla T4", Names.RESOURCE, 10, 10L << 30, true, "", 0);
   }
 
   private static Assignment echo(String uid, String uuid) {

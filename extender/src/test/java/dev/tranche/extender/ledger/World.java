@@ -137,8 +137,7 @@ final class World {
                 16L << 30,
                 true,
                 "",
-                0,
-                ""));
+                0));
       }
     }
 

@@ -71,7 +71,7 @@ final class FakeWorld implements Nodes, Api {
     var readings = new HashMap<String, LoadReading>();
     for (int i = 0; i < gpus.length; i++) {
       String uuid = gpus[i].uuid();
-      facts.add(new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0, ""));
+      facts.add(new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0));
       readings.put(
           uuid,
           new LoadReading(gpus[i].usedBytes(), gpus[i].sm(), 0, nowMs, gpus[i].usedBytesByPod()));
