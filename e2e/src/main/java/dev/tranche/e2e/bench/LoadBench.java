@@ -15,10 +15,10 @@ import java.util.List;
 final class LoadBench {
   private static final long SEED = 42;
   private static final int PODS = 2_000;
-  private static final double LIFE_S = 20;
+  private static final double LIFE_S = 30;
 
   private static final int QUICK_PODS = 1_200;
-  private static final double QUICK_LIFE_S = 30;
+  private static final double QUICK_LIFE_S = 24;
 
   private final List<Figure> figures = new ArrayList<>();
 

@@ -30,7 +30,7 @@ public record Workload(List<Pod> pods, double fullS) {
   private static final double LIFE_MAX = 5;
 
   /** The cluster fills within a mean life or so. */
-  private static final double FILL = 1;
+  private static final double FILL = 0.6;
 
   /**
    * @param replicas asked for
