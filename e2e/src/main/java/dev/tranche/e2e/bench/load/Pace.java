@@ -1,8 +1,8 @@
 package dev.tranche.e2e.bench.load;
 
 /**
- * Time is pressed together {@value #FACTOR} times: pods live for seconds instead of minutes,
- * and what the parts wait for is shortened alike.
+ * Time is pressed together {@value #FACTOR} times: pods live for seconds instead of minutes, and
+ * what the parts wait for is shortened alike.
  */
 final class Pace {
   static final int FACTOR = 40;
