@@ -17,6 +17,7 @@ import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.stream.NodeStreams;
@@ -93,6 +94,7 @@ public final class Extender implements AutoCloseable {
         new Core(
             config.policy(),
             config.memoryGuard(),
+            Timing.DEFAULT.withYoungMs(config.measuredAfterMs()),
             config.loadStaleAfterMs(),
             streams,
             api,

@@ -31,6 +31,7 @@ public record ExtenderConfig(
     ServiceAccount serviceAccount,
     long assignmentAckTimeoutMs,
     long loadStaleAfterMs,
+    long measuredAfterMs,
     MemoryGuard memoryGuard,
     int offeredNodesMax) {
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
@@ -84,6 +85,7 @@ public record ExtenderConfig(
             reader.serviceAccount(flags.nodePluginServiceAccount),
             reader.millis("--assignment-ack-timeout-ms", flags.assignmentAckTimeoutMs, 10, 5_000),
             reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000),
+            reader.millis("--measured-after-ms", flags.measuredAfterMs, 100, 600_000),
             reader.memoryGuard(flags.memoryGuard),
             reader.number("--offered-nodes-max", flags.offeredNodesMax, 0, 100_000));
     return reader.errors.isEmpty()

@@ -109,6 +109,12 @@ final class ExtenderFlags {
   String loadStaleAfterMs = "";
 
   @Option(
+      names = "--measured-after-ms",
+      defaultValue = "${env:TRANCHE_MEASURED_AFTER_MS:-30000}",
+      description = "A pod's share counts as load, ever less, until it is this old.")
+  String measuredAfterMs = "";
+
+  @Option(
       names = "--memory-guard",
       defaultValue = "${env:TRANCHE_MEMORY_GUARD:-enforce}",
       description =

@@ -21,6 +21,7 @@ final class ExtenderConfigTest {
     assertThat(config.leaderElect()).isFalse();
     assertThat(config.assignmentAckTimeoutMs()).isEqualTo(1_000);
     assertThat(config.loadStaleAfterMs()).isEqualTo(15_000);
+    assertThat(config.measuredAfterMs()).isEqualTo(30_000);
   }
 
   @Test
@@ -41,7 +42,9 @@ final class ExtenderConfigTest {
             "--metrics-address=127.0.0.1:9091",
             "--node-plugin-service-account=gpu:slice-node-plugin",
             "--assignment-ack-timeout-ms=500",
-            "--load-stale-after-ms=30000");
+            "--load-stale-after-ms=30000",
+            "--measured-after-ms=750");
+    assertThat(config.measuredAfterMs()).isEqualTo(750);
     assertThat(config.resources()).hasSize(2);
     assertThat(config.policy()).isEqualTo(Policy.PACKED);
     assertThat(config.verbsTls()).isTrue();

@@ -431,6 +431,7 @@ final class ExtenderIT {
         new ExtenderConfig.ServiceAccount(NAMESPACE, "tranche-node-plugin"),
         2_000,
         15_000,
+        30_000,
         dev.tranche.extender.placement.MemoryGuard.ENFORCE,
         0);
   }

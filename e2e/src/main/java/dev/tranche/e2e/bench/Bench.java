@@ -28,6 +28,8 @@ public final class Bench implements Callable<Integer> {
               PluginBench::run,
               "latency",
               LatencyBench::run,
+              "load",
+              LoadBench::run,
               "scale",
               (artifacts, hurried) -> ScaleBench.run(artifacts, this.scale()),
               "webhook",

@@ -21,4 +21,8 @@ public record Timing(
     long leavingMs,
     long youngMs) {
   public static final Timing DEFAULT = new Timing(30_000, 60_000, 15_000, 600_000, 60_000, 30_000);
+
+  public Timing withYoungMs(long ms) {
+    return new Timing(tentativeMs, unknownBindMs, tombstoneMs, nominatedMs, leavingMs, ms);
+  }
 }

@@ -66,14 +66,15 @@ public final class Core {
   public Core(
       Policy policy,
       MemoryGuard guard,
+      Timing timing,
       long staleAfterMs,
       Nodes nodes,
       Api api,
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
-    this.ledger = new Ledger(Timing.DEFAULT);
+    this.ledger = new Ledger(timing);
     this.loads = new LoadCache(staleAfterMs);
-    this.fleet = new Fleet(ledger, loads, Timing.DEFAULT.youngMs(), guard);
+    this.fleet = new Fleet(ledger, loads, timing.youngMs(), guard);
     this.evaluations = new Evaluations(ledger, loads, fleet);
     this.waiting = new Waiting(fleet, metrics);
     this.explanations = new Explanations();

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.Asked;
@@ -45,7 +46,7 @@ final class OverloadIT {
   private void serve(long readWithinMs) {
     var metrics = new ExtenderMetrics(registry);
     var idle = new Idle();
-    var core = new Core(Policy.LOAD, MemoryGuard.ENFORCE, 15_000, idle, idle, metrics, () -> 0);
+    var core = new Core(Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
     var asked = new Asked();
     routes =
         new VerbRoutes(

@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
@@ -51,6 +52,7 @@ final class FakeWorld implements Nodes, Api {
         new Core(
             policy,
             guard,
+            Timing.DEFAULT,
             15_000,
             this,
             this,

@@ -29,7 +29,7 @@ public final class RealReplay {
             new SimulatedNodes(
                 plane.client(), extender.streamPort(), objects.gpus(), (node, assigned) -> {})) {
           int nodes = trace.nodes().size();
-          Await.until("every node to be heard", WAIT_S, () -> heard(extender, nodes));
+          Await.until("every node to be heard", WAIT_S, () -> extender.hears(nodes));
           plane.startScheduler(
               "percentageOfNodesToScore: 100\n"
                   + extender.schedulerExtender()
@@ -50,17 +50,6 @@ public final class RealReplay {
             String name = "pod-" + number;
             return verdicts.offer(name, objects.pod(name, pod));
           });
-    }
-  }
-
-  private static boolean heard(ExtenderPart extender, int nodes) {
-    try {
-      return extender
-          .metrics()
-          .lines()
-          .anyMatch(("tranche_extender_streams " + nodes + ".0")::equals);
-    } catch (IOException notYet) {
-      return false;
     }
   }
 }

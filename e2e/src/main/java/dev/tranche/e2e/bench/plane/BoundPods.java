@@ -8,6 +8,7 @@ import io.fabric8.kubernetes.client.WatcherException;
 import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /** Sees pods being bound, and when. */
@@ -18,6 +19,13 @@ public final class BoundPods implements AutoCloseable {
   private final Watch watch;
 
   public BoundPods(KubernetesClient client, String label) {
+    this(client, label, pod -> {});
+  }
+
+  /**
+   * @param told each pod once, when it is bound
+   */
+  public BoundPods(KubernetesClient client, String label, Consumer<Pod> told) {
     watch =
         client
             .pods()
@@ -30,7 +38,9 @@ public final class BoundPods implements AutoCloseable {
                     String node = pod.getSpec().getNodeName();
                     if (action != Action.DELETED && node != null) {
                       String uid = pod.getMetadata().getUid();
-                      bound.putIfAbsent(uid, new Bound(uid, node, System.nanoTime()));
+                      if (bound.putIfAbsent(uid, new Bound(uid, node, System.nanoTime())) == null) {
+                        told.accept(pod);
+                      }
                     }
                   }
 

@@ -146,6 +146,15 @@ public final class ExtenderPart implements AutoCloseable {
     }
   }
 
+  /** Whether so many nodes report to it. */
+  public boolean hears(int nodes) {
+    try {
+      return metrics().lines().anyMatch(("tranche_extender_streams " + nodes + ".0")::equals);
+    } catch (IOException notYet) {
+      return false;
+    }
+  }
+
   /** What Prometheus would read. */
   public String metrics() throws IOException {
     return get("/metrics").body();

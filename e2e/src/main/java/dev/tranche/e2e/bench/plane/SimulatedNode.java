@@ -10,6 +10,7 @@ import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcService;
+import dev.tranche.api.node.PodUse;
 import io.vertx.core.Future;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;
@@ -129,6 +130,13 @@ public final class SimulatedNode {
   /** Measured from now on. */
   void load(String uuid, GpuLoad load) {
     gpus.computeIfPresent(uuid, (key, gpu) -> gpu.toBuilder().setLoad(load).build());
+  }
+
+  /** Likewise, and by whom. */
+  void load(String uuid, GpuLoad load, List<PodUse> uses) {
+    gpus.computeIfPresent(
+        uuid,
+        (key, gpu) -> gpu.toBuilder().setLoad(load).clearPodUses().addAllPodUses(uses).build());
   }
 
   void report() {

@@ -3,6 +3,7 @@ package dev.tranche.e2e.bench.plane;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.PodUse;
 import io.fabric8.kubernetes.api.model.authentication.TokenRequestBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Context;
@@ -153,6 +154,11 @@ public final class SimulatedNodes implements AutoCloseable {
   /** Told at the node's next report. */
   public void load(String node, String uuid, GpuLoad load) {
     on(node, of -> of.load(uuid, load));
+  }
+
+  /** The same with the use of each container. */
+  public void load(String node, String uuid, GpuLoad load, List<PodUse> uses) {
+    on(node, of -> of.load(uuid, load, uses));
   }
 
   /** The pod has ended, and the kubelet says so. */

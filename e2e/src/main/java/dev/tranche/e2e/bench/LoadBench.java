@@ -1,0 +1,69 @@
+package dev.tranche.e2e.bench;
+
+import dev.tranche.e2e.bench.load.Contest;
+import dev.tranche.e2e.bench.load.Contestant;
+import dev.tranche.e2e.bench.load.RealUse;
+import dev.tranche.e2e.bench.load.Workload;
+import dev.tranche.e2e.install.Artifacts;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * How much work is lost when pods use more or less of a GPU than they ask for, by our policy {@code
+ * load} and by those that go by what is allocated alone; through a stock kube-scheduler.
+ */
+final class LoadBench {
+  private static final long SEED = 42;
+  private static final int PODS = 2_000;
+  private static final double LIFE_S = 30;
+
+  private static final int QUICK_PODS = 1_200;
+  private static final double QUICK_LIFE_S = 24;
+
+  private final List<Figure> figures = new ArrayList<>();
+
+  private LoadBench() {}
+
+  static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
+    Workload workload =
+        Contest.workload(SEED, quick ? QUICK_PODS : PODS, quick ? QUICK_LIFE_S : LIFE_S, true);
+    var bench = new LoadBench();
+    bench.measure(artifacts, workload);
+    return bench.figures;
+  }
+
+  private void measure(Artifacts artifacts, Workload workload) throws Exception {
+    double best = Double.MAX_VALUE;
+    double ours = 0;
+    try (var contest = new Contest(artifacts)) {
+      for (Contestant contestant : Contestant.values()) {
+        Contest.Result result = contest.run(contestant, workload);
+        add(contestant.toString(), result.use());
+        add(contestant + ".wait_ms", result.waitMeanS() * 1e3, "ms");
+        add(contestant + ".unplaced", result.unplaced(), "pods");
+        double lost = result.use().lostRatio();
+        if (contestant == Contestant.OURS) {
+          ours = lost;
+        } else {
+          best = Math.min(best, lost);
+        }
+      }
+    }
+    add("oracle", Contest.oracle(workload));
+    add("lost_work_of_best_other", 100 * ours / best, "%");
+  }
+
+  private void add(String name, RealUse use) {
+    add(name + ".lost_work", 100 * use.lostRatio(), "%");
+    add(name + ".memory_collisions", use.collisions(), "pods");
+    add(name + ".foretellable_memory_collisions", use.foretellable(), "pods");
+    add(name + ".allocated", 100 * use.allocatedRatio(), "%");
+    add(name + ".demand", 100 * use.demandRatio(), "%");
+  }
+
+  private void add(String name, double value, String unit) {
+    var figure = new Figure("load." + name, value, unit);
+    System.err.print(Figure.table(List.of(figure)));
+    figures.add(figure);
+  }
+}

@@ -1,0 +1,153 @@
+package dev.tranche.e2e.bench.load;
+
+import dev.tranche.api.Names;
+import dev.tranche.e2e.bench.plane.BoundPods;
+import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.bench.plane.Population;
+import dev.tranche.e2e.bench.plane.SimulatedNodes;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.PriorityQueue;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One workload through one scheduler that is running: pods are created when they arrive, use GPUs
+ * from the moment they are seen to be bound, and are deleted when their life is over.
+ */
+final class LoadRun {
+  private static final String PODS = "/api/v1/namespaces/" + Population.NAMESPACE + "/pods";
+  private static final int AT_ONCE = 4;
+
+  /** Those that come last still get that long. */
+  private static final double GRACE_S = 5;
+
+  private record Seen(
+      Workload.Pod pod, String node, @Nullable String uuid, String uid, double atS) {}
+
+  private record Live(Seen seen, int gpu, double endsS) {}
+
+  private final KubernetesClient client;
+  private final Workload workload;
+  private final Places places = new Places();
+  private final RealUse use;
+  private final @Nullable SimulatedNodes nodes;
+  private final BlockingQueue<Seen> bound = new LinkedBlockingQueue<>();
+  private final PriorityQueue<Live> live =
+      new PriorityQueue<>((a, b) -> Double.compare(a.endsS, b.endsS));
+  private final Map<Integer, Double> createdS = new HashMap<>();
+  private final List<Future<?>> calls = new ArrayList<>();
+  private final long startNanos = System.nanoTime();
+  private double waitedS;
+  private int placed;
+
+  /**
+   * @param nodes null: nobody asks for reports
+   */
+  LoadRun(ControlPlane plane, Workload workload, @Nullable SimulatedNodes nodes) {
+    this.client = plane.client();
+    this.workload = workload;
+    this.nodes = nodes;
+    this.use = new RealUse(places.count(), Places.REPLICAS, workload.fullS());
+  }
+
+  Contest.Result run() throws Exception {
+    try (var watch = new BoundPods(client, Population.LABEL, this::seen);
+        var api = Executors.newFixedThreadPool(AT_ONCE)) {
+      drive(api);
+      for (Future<?> call : calls) {
+        call.get();
+      }
+    }
+    return new Contest.Result(use, waitedS / Math.max(1, placed), workload.pods().size() - placed);
+  }
+
+  private double nowS() {
+    return (System.nanoTime() - startNanos) / 1e9;
+  }
+
+  /** On the watch's thread. */
+  private void seen(Pod pod) {
+    var meta = pod.getMetadata();
+    @Nullable String uuid = meta.getAnnotations().get(Names.GPU);
+    var of = workload.pods().get(Places.podNumber(meta.getName()));
+    bound.add(new Seen(of, pod.getSpec().getNodeName(), uuid, meta.getUid(), nowS()));
+  }
+
+  private void drive(ExecutorService api) throws InterruptedException {
+    @Nullable Readings readings = nodes == null ? null : new Readings(use, places, nodes);
+    double readS = -Pace.READ_EVERY_S;
+    int next = 0;
+    int all = workload.pods().size();
+    while (placed < all && nowS() < workload.lastArrivalS() + GRACE_S) {
+      while (next < all && workload.pods().get(next).arrivesS() <= nowS()) {
+        create(workload.pods().get(next++), api);
+      }
+      while (!live.isEmpty() && live.element().endsS() <= nowS()) {
+        end(live.remove(), api);
+      }
+      double now = nowS();
+      if (now - readS >= Pace.READ_EVERY_S) {
+        if (readings != null) {
+          pass(now);
+          readings.read(now - readS);
+        }
+        readS = now;
+      }
+      double due = next < all ? workload.pods().get(next).arrivesS() : Double.MAX_VALUE;
+      due = Math.min(due, live.isEmpty() ? due : live.element().endsS());
+      double waitS = Math.min(due, readS + Pace.READ_EVERY_S) - nowS();
+      var seen = bound.poll((long) (Math.max(0, waitS) * 1e6), TimeUnit.MICROSECONDS);
+      if (seen != null) {
+        start(seen);
+      }
+    }
+  }
+
+  /** What comes after the last arrival is no longer measured: the cluster drains. */
+  private void pass(double toS) {
+    use.advance(Math.min(toS, workload.lastArrivalS()));
+  }
+
+  private void create(Workload.Pod pod, ExecutorService api) {
+    createdS.put(pod.number(), nowS());
+    calls.add(api.submit(() -> client.raw(PODS, "POST", Places.json(pod))));
+  }
+
+  private void start(Seen seen) {
+    pass(seen.atS());
+    int gpu =
+        seen.uuid() == null ? places.leastAllocated(seen.node(), use) : places.byUuid(seen.uuid());
+    use.start(seen.pod(), gpu, seen.atS() - Pace.DECIDED_BEFORE_S);
+    live.add(new Live(seen, gpu, seen.atS() + seen.pod().lifeS()));
+    waitedS += seen.atS() - createdS.getOrDefault(seen.pod().number(), seen.atS());
+    placed++;
+  }
+
+  private void end(Live ended, ExecutorService api) {
+    pass(ended.endsS());
+    use.end(ended.seen().pod(), ended.gpu());
+    if (nodes != null) {
+      nodes.ended(ended.seen().node(), ended.seen().uid());
+    }
+    String name = Places.podName(ended.seen().pod());
+    calls.add(
+        api.submit(
+            () ->
+                client
+                    .pods()
+                    .inNamespace(Population.NAMESPACE)
+                    .withName(name)
+                    .withGracePeriod(0)
+                    .delete()));
+  }
+}

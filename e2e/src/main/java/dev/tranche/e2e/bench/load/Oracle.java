@@ -1,0 +1,55 @@
+package dev.tranche.e2e.bench.load;
+
+import java.util.PriorityQueue;
+
+/** Places pods at once and knows what each will use; simulated without a scheduler. */
+final class Oracle {
+  private final RealUse use;
+  private final int gpus;
+  private final int replicasPerGpu;
+
+  private record End(double atS, Workload.Pod pod, int gpu) {}
+
+  private Oracle(Workload workload, int gpus, int replicasPerGpu) {
+    this.use = new RealUse(gpus, replicasPerGpu, workload.fullS());
+    this.gpus = gpus;
+    this.replicasPerGpu = replicasPerGpu;
+  }
+
+  static RealUse run(Workload workload, int gpus, int replicasPerGpu) {
+    var oracle = new Oracle(workload, gpus, replicasPerGpu);
+    var ends = new PriorityQueue<End>((a, b) -> Double.compare(a.atS, b.atS));
+    for (Workload.Pod pod : workload.pods()) {
+      while (!ends.isEmpty() && ends.element().atS() <= pod.arrivesS()) {
+        End end = ends.remove();
+        oracle.use.advance(end.atS());
+        oracle.use.end(end.pod(), end.gpu());
+      }
+      oracle.use.advance(pod.arrivesS());
+      int gpu = oracle.best(pod);
+      if (gpu >= 0) {
+        oracle.use.start(pod, gpu, pod.arrivesS());
+        ends.add(new End(pod.arrivesS() + pod.lifeS(), pod, gpu));
+      }
+    }
+    return oracle.use;
+  }
+
+  /** The fullest GPU that still has what the pod will use; else that which has most. */
+  private int best(Workload.Pod pod) {
+    int best = -1;
+    double least = Double.MAX_VALUE;
+    for (int gpu = 0; gpu < gpus; gpu++) {
+      double sm = use.demand(gpu);
+      boolean fits = use.replicas(gpu) + pod.replicas() <= replicasPerGpu;
+      boolean memoryFits = use.memory(gpu) + pod.memory() <= 1 + 1e-9;
+      double lost = Math.max(0, sm + pod.sm() - 1);
+      double cost = (memoryFits ? 0 : 1_000) + (lost > 1e-9 ? 10 * (1 + lost) : 0) - sm;
+      if (fits && cost < least) {
+        least = cost;
+        best = gpu;
+      }
+    }
+    return best;
+  }
+}

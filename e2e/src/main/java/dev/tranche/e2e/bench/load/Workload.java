@@ -1,0 +1,112 @@
+package dev.tranche.e2e.bench.load;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.PriorityQueue;
+import java.util.Random;
+
+/**
+ * Pods that ask for one thing and use another. They arrive so that, as long as none has to wait,
+ * the cluster is kept at one level of its replicas allocated; the same for everybody who places
+ * them.
+ *
+ * @param fullS when that level is reached
+ */
+public record Workload(List<Pod> pods, double fullS) {
+  /** Of its replicas the cluster has so many in use. */
+  private static final double ALLOCATED = 0.7;
+
+  private static final int[] SHARES = {1, 2, 3, 5};
+  private static final double[] SHARES_ODDS = {0.3, 0.3, 0.2, 0.2};
+
+  /** Real use in terms of the share that was asked for. */
+  private static final double[] USES = {0.1, 1, 2, 5};
+
+  private static final double[] USES_ODDS = {0.5, 0.3, 0.15, 0.05};
+
+  /** Lives end at random, within so many means. */
+  private static final double LIFE_MIN = 0.1;
+
+  private static final double LIFE_MAX = 5;
+
+  /** The cluster fills within a mean life or so. */
+  private static final double FILL = 0.6;
+
+  /**
+   * @param replicas asked for
+   * @param sm really used, of one GPU: 0 to 1
+   * @param memory likewise
+   * @param lifeS from the moment it is bound
+   */
+  public record Pod(
+      int number, int replicas, double sm, double memory, double arrivesS, double lifeS) {}
+
+  public Workload {
+    pods = List.copyOf(pods);
+  }
+
+  /**
+   * @param alike a pod that uses twice its share of SM does so of memory too; else each is drawn
+   * @param lifeS the mean
+   */
+  public static Workload of(
+      long seed, int count, int gpus, int replicasPerGpu, double lifeS, boolean alike) {
+    var random = new Random(seed);
+    double level = ALLOCATED * gpus * replicasPerGpu;
+    double meanShare = mean();
+    double gapS = FILL * lifeS * meanShare / level;
+    var ends = new PriorityQueue<double[]>((a, b) -> Double.compare(a[0], b[0]));
+    var pods = new ArrayList<Pod>(count);
+    double nowS = 0;
+    double fullS = 0;
+    int allocated = 0;
+    for (int i = 0; i < count; i++) {
+      int share = SHARES[draw(random, SHARES_ODDS)];
+      int use = draw(random, USES_ODDS);
+      int memoryUse = alike ? use : draw(random, USES_ODDS);
+      double life = lifeS * Math.clamp(-Math.log(1 - random.nextDouble()), LIFE_MIN, LIFE_MAX);
+      nowS += gapS;
+      while (!ends.isEmpty() && (ends.element()[0] <= nowS || allocated + share > level)) {
+        double[] end = ends.remove();
+        fullS = fullS == 0 && end[0] > nowS ? nowS : fullS;
+        nowS = Math.max(nowS, end[0]);
+        allocated -= (int) end[1];
+      }
+      allocated += share;
+      ends.add(new double[] {nowS + life, share});
+      double ask = (double) share / replicasPerGpu;
+      pods.add(
+          new Pod(
+              i,
+              share,
+              Math.min(1, ask * USES[use]),
+              Math.min(1, ask * USES[memoryUse]),
+              nowS,
+              life));
+    }
+    return new Workload(pods, fullS);
+  }
+
+  private static double mean() {
+    double mean = 0;
+    for (int i = 0; i < SHARES.length; i++) {
+      mean += SHARES[i] * SHARES_ODDS[i];
+    }
+    return mean;
+  }
+
+  private static int draw(Random random, double[] odds) {
+    double left = random.nextDouble();
+    for (int i = 0; i < odds.length - 1; i++) {
+      left -= odds[i];
+      if (left < 0) {
+        return i;
+      }
+    }
+    return odds.length - 1;
+  }
+
+  public double lastArrivalS() {
+    return pods.getLast().arrivesS();
+  }
+}
