@@ -73,11 +73,14 @@ prepare_tools() {
   } >>"$root/target/e2e.properties"
 }
 
+# What most of e2e's programs do is short.
+java_options=(-XX:TieredStopAtLevel=1)
+
 # run_java MAIN ARG...: a program of e2e.
 run_java() {
   # shellcheck source=SCRIPTDIR/testcontainers.sh
   . "$root/.build/testcontainers.sh"
-  exec "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED -XX:+UseSerialGC -XX:TieredStopAtLevel=1 \
+  exec "$JAVA_HOME/bin/java" --enable-native-access=ALL-UNNAMED -XX:+UseSerialGC "${java_options[@]}" \
     -Djava.util.logging.config.file="$root/.mvn/test-logging.properties" \
     -cp "$root/e2e/target/classes:$root/e2e/target/lib/*" "$@"
 }
