@@ -87,6 +87,7 @@ public final class Bench implements Callable<Integer> {
   }
 
   public static void main(String[] args) {
-    System.exit(new CommandLine(new Bench()).execute(args));
+    System.exit(
+        new CommandLine(new Bench()).setCaseInsensitiveEnumValuesAllowed(true).execute(args));
   }
 }

@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * and thousands of whole Pods and Nodes would be most of our memory.
  */
 final class Reflector<T extends Shown> implements AutoCloseable {
-  private static final int PAGE = 500;
+  private static final int PAGE = 250;
   private static final int GONE = 410;
   private static final long CALL_S_MAX = 30;
   private static final long AGAIN_MS = 250;
@@ -79,7 +79,8 @@ final class Reflector<T extends Shown> implements AutoCloseable {
     long againMs = AGAIN_MS;
     while (!closed) {
       try {
-        version = watch(version.isEmpty() ? list() : version);
+        version = version.isEmpty() ? list() : version;
+        version = watch(version);
         againMs = AGAIN_MS;
       } catch (InterruptedException end) {
         return;

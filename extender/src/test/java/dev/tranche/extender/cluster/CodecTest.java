@@ -8,6 +8,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Base64;
 import java.util.List;
 import java.util.Set;
 import org.junit.jupiter.api.Test;
@@ -20,15 +21,19 @@ final class CodecTest {
   private final Codec<?, PodShown> pods = new Codec<>(PodReader.kind(RESOURCES, false), json);
   private final Codec<?, NodeShown> nodes = new Codec<>(NodeReader.kind(RESOURCES), json);
 
-  static byte[] recorded(String file) throws IOException {
+  private static byte[] recorded(String file) throws IOException {
     try (InputStream in = CodecTest.class.getResourceAsStream(file)) {
       return in.readAllBytes();
     }
   }
 
+  private static byte[] message(String name) throws IOException {
+    return Base64.getMimeDecoder().decode(recorded(name + ".protobuf.base64"));
+  }
+
   @Test
   void page_ofPods_isTheSameInBothEncodings() throws Exception {
-    var page = pods.page(recorded("pods.protobuf"), PROTOBUF);
+    var page = pods.page(message("pods"), PROTOBUF);
     assertThat(page).isEqualTo(pods.page(recorded("pods.json"), "application/json"));
     assertThat(page.next()).isEmpty();
     PodShown pod = page.items().getFirst();
@@ -45,7 +50,7 @@ final class CodecTest {
 
   @Test
   void page_ofNodes_isTheSameInBothEncodings() throws Exception {
-    var page = nodes.page(recorded("nodes.protobuf"), PROTOBUF + ";charset=x");
+    var page = nodes.page(message("nodes"), PROTOBUF + ";charset=x");
     assertThat(page).isEqualTo(nodes.page(recorded("nodes.json"), "application/json"));
     NodeShown node = page.items().getFirst();
     assertThat(node.facts().advertises()).isTrue();
@@ -57,10 +62,10 @@ final class CodecTest {
 
   @Test
   void change_ofAPod_isThePodOfThePage() throws Exception {
-    Change<PodShown> change = pods.change(ByteBuffer.wrap(recorded("pod-added.protobuf")));
+    Change<PodShown> change = pods.change(ByteBuffer.wrap(message("pod-added")));
     assertThat(change).isInstanceOf(Change.Seen.class);
     PodShown added = ((Change.Seen<PodShown>) change).item();
-    PodShown later = pods.page(recorded("pods.protobuf"), PROTOBUF).items().getFirst();
+    PodShown later = pods.page(message("pods"), PROTOBUF).items().getFirst();
     assertThat(added.uid()).isEqualTo(later.uid());
     assertThat(added.host()).isEqualTo(later.host());
     assertThat(added.facts().orElseThrow().requests())

@@ -141,7 +141,7 @@ final class ReflectorIT {
       assertThat(told.poll(20, TimeUnit.SECONDS)).isEqualTo(next);
     }
     assertThat(asked.stream().filter(query -> !query.contains("watch")))
-        .containsExactly("limit=500", "limit=500&continue=more+please", "limit=500");
+        .containsExactly("limit=250", "limit=250&continue=more+please", "limit=250");
     assertThat(asked.stream().filter(query -> query.contains("watch")).limit(2))
         .satisfiesExactly(
             first -> assertThat(first).endsWith("resourceVersion=10"),
