@@ -154,7 +154,9 @@ class NodePluginMainIT {
       process = start(flags);
       eventually(this::logged, () -> logged().contains("ConfigRefused"));
       eventually(this::logged, () -> kubelet.registrations() == 2 && kubelet.healthy() == 8);
-      assertThat(logged()).contains("the one before stays in use").contains("12000 replicas together");
+      assertThat(logged())
+          .contains("the one before stays in use")
+          .contains("12000 replicas together");
 
       Files.writeString(config, replicas(5));
       eventually(this::logged, () -> kubelet.healthy() == 10);

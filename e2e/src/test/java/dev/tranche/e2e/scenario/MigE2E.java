@@ -11,7 +11,9 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-/** A node of a whole GPU and of one that is cut into MIG devices, each kind a resource of its own. */
+/**
+ * A node of a whole GPU and of one that is cut into MIG devices, each kind a resource of its own.
+ */
 class MigE2E {
   private static final String SMALL = "nvidia.com/mig-1g.5gb";
   private static final int CUT = 1;
@@ -23,7 +25,8 @@ class MigE2E {
             "mig",
             List.of(Model.T4, Model.A100),
             gpus -> gpus.mig(CUT, "1g.5gb", 4864),
-            Map.of("migStrategy", "mixed", "resources[0]", Names.RESOURCE, "resources[1]", SMALL))) {
+            Map.of(
+                "migStrategy", "mixed", "resources[0]", Names.RESOURCE, "resources[1]", SMALL))) {
       node.awaitAllocatable(SMALL, 1);
       Pod small = node.run(OneNode.asking("small", SMALL));
       String mig = node.gpus().migUuid(CUT);
