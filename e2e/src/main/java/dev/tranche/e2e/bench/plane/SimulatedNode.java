@@ -139,15 +139,24 @@ public final class SimulatedNode {
         (key, gpu) -> gpu.toBuilder().setLoad(load).clearPodUses().addAllPodUses(uses).build());
   }
 
+  /** Every report brings a reading of its own, as a plugin's does. */
+  private static Gpu sampled(Gpu gpu, long nowMs) {
+    return gpu.hasLoad()
+        ? gpu.toBuilder().setLoad(gpu.getLoad().toBuilder().setSampledAtMs(nowMs)).build()
+        : gpu;
+  }
+
   void report() {
     var open = call;
     if (open == null) {
       return;
     }
+    long nowMs = System.currentTimeMillis();
+    gpus.replaceAll((uuid, gpu) -> sampled(gpu, nowMs));
     var report =
         NodeReport.newBuilder()
             .setSequence(++sequence)
-            .setSentAtMs(System.currentTimeMillis())
+            .setSentAtMs(nowMs)
             .setNode(name)
             .setPluginInstance("1")
             .setRegistered(true)
