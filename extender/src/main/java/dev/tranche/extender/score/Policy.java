@@ -9,11 +9,12 @@ import org.jspecify.annotations.Nullable;
 
 /** How GPUs compare: each policy is one line of a table. */
 public enum Policy {
-  /** Least {@link Overload} to be expected, then most free memory. */
+  /** Least effective SM load, then most free memory, then most free replicas. */
   LOAD(
       share ->
-          Comparator.comparingLong((GpuView gpu) -> costStep(gpu, share))
+          Comparator.comparingLong(Policy::loadStep)
               .thenComparing(Comparator.comparingDouble(GpuView::memoryHeadroom).reversed())
+              .thenComparing(Comparator.comparingDouble(Policy::freeRatio).reversed())
               .thenComparingInt(GpuView::index)),
   /** Most free replicas. */
   SPREAD(
@@ -27,8 +28,11 @@ public enum Policy {
           Comparator.comparingInt((GpuView gpu) -> gpu.freeReplicas() - share)
               .thenComparingInt(GpuView::index));
 
-  /** Costs nearer than this, in GPUs, are the same cost. */
-  private static final double COST_STEP = 0.000_1;
+  /** Loads nearer than this are the same load, so that memory decides rather than noise. */
+  private static final double LOAD_STEP = 0.05;
+
+  /** An unmeasured GPU is taken for half loaded: neither attractive nor shunned. */
+  private static final double UNMEASURED_LOAD = 0.5;
 
   @SuppressWarnings("ImmutableEnumChecker") // Comparators without state.
   private final GpuOrder order;
@@ -51,8 +55,8 @@ public enum Policy {
     return Optional.empty();
   }
 
-  private static long costStep(GpuView gpu, int share) {
-    return Math.round(Overload.cost(gpu, share) / COST_STEP);
+  private static long loadStep(GpuView gpu) {
+    return Math.round((gpu.measured() ? gpu.smLoad() : UNMEASURED_LOAD) / LOAD_STEP);
   }
 
   static double freeRatio(GpuView gpu) {

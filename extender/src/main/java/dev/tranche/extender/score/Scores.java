@@ -5,8 +5,6 @@ import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
-import java.util.stream.DoubleStream;
-import java.util.stream.IntStream;
 
 /** Scores of nodes whose GPUs were chosen. */
 public final class Scores {
@@ -25,9 +23,6 @@ public final class Scores {
   /** SM load decides, memory where loads are alike. */
   private static final double SM_WEIGHT = 0.7;
 
-  /** In GPUs' worth of work; less than that is noise. */
-  private static final double COST_ALIKE = 0.003;
-
   private Scores() {}
 
   /** A node that fits, with the GPUs it has and those that the pod would get. */
@@ -41,33 +36,6 @@ public final class Scores {
       case PACKED ->
           throw new IllegalArgumentException("packed has one winner, which the Packer chooses");
     };
-  }
-
-  /**
-   * Which candidates are as good as the best, for pods that state no preferences of their own:
-   * eleven scores are too few to tell loads apart, and what else kube-scheduler scores nodes by
-   * says nothing of GPUs.
-   *
-   * @return their indexes, at least one of any
-   */
-  public static List<Integer> asGoodAsTheBest(Policy policy, List<Candidate> candidates) {
-    if (policy != Policy.LOAD) {
-      return IntStream.range(0, candidates.size()).boxed().toList();
-    }
-    double[] costs = candidates.stream().mapToDouble(Scores::cost).toArray();
-    double limit = DoubleStream.of(costs).min().orElse(0) + COST_ALIKE;
-    return IntStream.range(0, costs.length).filter(i -> costs[i] <= limit).boxed().toList();
-  }
-
-  /** Work that is likely to be lost, over all GPUs that the pod would get. */
-  private static double cost(Candidate candidate) {
-    Map<String, Integer> held = candidate.placement().held();
-    double cost = 0;
-    for (GpuView gpu : candidate.gpus()) {
-      Integer share = held.get(gpu.uuid());
-      cost += share == null ? 0 : Overload.cost(gpu, share);
-    }
-    return cost;
   }
 
   private static double loadHeadroom(GpuView gpu) {

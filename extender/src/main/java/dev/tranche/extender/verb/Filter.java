@@ -108,13 +108,11 @@ public final class Filter {
       core.rejected(pod, refused);
     } else if (core.policyOf(pod) == Policy.PACKED) {
       return new Answer.Nodes(names(packed(pod, fitting, choosy)), reasons);
-    }
-    List<Evaluation> offered = choosy ? fitting : best(pod, fitting);
-    if (offered.size() == 1) {
+    } else if (fitting.size() == 1) {
       // With one node left kube-scheduler skips prioritize.
-      reserve(pod, offered.getFirst());
+      reserve(pod, fitting.getFirst());
     }
-    return new Answer.Nodes(names(offered), reasons);
+    return new Answer.Nodes(names(choosy ? fitting : best(pod, fitting)), reasons);
   }
 
   private static List<String> names(List<Evaluation> evaluations) {
@@ -132,7 +130,7 @@ public final class Filter {
 
   /** Equals take turns, so that pods that come one after the other are not all offered the same. */
   private List<Evaluation> best(PodFacts pod, List<Evaluation> fitting) {
-    if (offeredMax == 0 || fitting.size() < 2) {
+    if (offeredMax == 0 || fitting.size() <= offeredMax) {
       return fitting;
     }
     var candidates = new ArrayList<Scores.Candidate>(fitting.size());
@@ -142,14 +140,9 @@ public final class Filter {
           .ifPresent(
               p -> candidates.add(new Scores.Candidate(evaluation.node(), evaluation.gpus(), p)));
     }
-    Policy policy = core.policyOf(pod);
-    List<Integer> good = Scores.asGoodAsTheBest(policy, candidates);
-    if (good.size() <= offeredMax) {
-      return good.stream().map(fitting::get).toList();
-    }
-    int[] scores = Scores.of(policy, good.stream().map(candidates::get).toList());
-    turn = (turn + offeredMax) % good.size();
-    return Best.of(scores, offeredMax, turn).stream().map(good::get).map(fitting::get).toList();
+    int[] scores = Scores.of(core.policyOf(pod), candidates);
+    turn = (turn + offeredMax) % fitting.size();
+    return Best.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
   }
 
   private void reserve(PodFacts pod, Evaluation only) {
