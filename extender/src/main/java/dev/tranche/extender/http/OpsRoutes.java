@@ -10,9 +10,11 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerResponse;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
+import java.io.IOException;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
@@ -89,16 +91,30 @@ public final class OpsRoutes {
   }
 
   private Future<?> metrics(Vertx vertx, RoutingContext call) {
-    Future<String> text =
-        inspections
-            .latest()
-            .compose(
-                inspection -> {
-                  gpus.show(inspection);
-                  return vertx.executeBlocking(() -> registry.scrape(METRICS_TYPE));
-                });
-    answer(call, text, METRICS_TYPE);
-    return text;
+    var response = call.response().putHeader("Content-Type", METRICS_TYPE);
+    return inspections
+        .latest()
+        .compose(
+            inspection -> {
+              gpus.show(inspection);
+              return vertx.executeBlocking(() -> scrape(response), false);
+            })
+        .onFailure(
+            cause -> {
+              if (response.headWritten()) {
+                log.warn("/metrics was not read to its end: {}", cause.toString());
+                response.reset();
+              } else {
+                failed(call, cause);
+              }
+            });
+  }
+
+  private Void scrape(HttpServerResponse to) throws IOException {
+    var pieces = new Pieces(to);
+    registry.scrape(pieces, METRICS_TYPE);
+    pieces.close();
+    return null;
   }
 
   private void ready(RoutingContext call) {

@@ -25,7 +25,7 @@ public final class GpuCollector implements MultiCollector {
 
   @Override
   public MetricSnapshots collect() {
-    Inspection now = latest;
+    List<Labelled> now = labelled(latest);
     return MetricSnapshots.builder()
         .metricSnapshot(
             gauge(
@@ -64,13 +64,15 @@ public final class GpuCollector implements MultiCollector {
                 "tranche_extender_gpu_measured",
                 "1 if the load is fresh enough to place by, else 0: allocation only.",
                 g -> g.view().measured() ? 1 : 0))
-        .metricSnapshot(holds(now))
+        .metricSnapshot(holds(latest))
         .build();
   }
 
-  private static GaugeSnapshot gauge(
-      Inspection now, String name, String help, ToDoubleFunction<Inspection.Gpu> value) {
-    var points = new ArrayList<GaugeDataPointSnapshot>();
+  /** Its labels are the same in all gauges, and most of what they weigh. */
+  private record Labelled(Labels labels, Inspection.Gpu gpu) {}
+
+  private static List<Labelled> labelled(Inspection now) {
+    var labelled = new ArrayList<Labelled>();
     for (Inspection.Node node : now.nodes()) {
       for (Inspection.Gpu gpu : node.gpus()) {
         var view = gpu.view();
@@ -80,11 +82,16 @@ public final class GpuCollector implements MultiCollector {
                 "gpu", Integer.toString(view.index()),
                 "uuid", view.uuid(),
                 "model", view.model());
-        points.add(point(labels, value.applyAsDouble(gpu)));
+        labelled.add(new Labelled(labels, gpu));
       }
     }
+    return labelled;
+  }
+
+  private static GaugeSnapshot gauge(
+      List<Labelled> now, String name, String help, ToDoubleFunction<Inspection.Gpu> value) {
     var snapshot = GaugeSnapshot.builder().name(name).help(help);
-    points.forEach(snapshot::dataPoint);
+    now.forEach(g -> snapshot.dataPoint(point(g.labels(), value.applyAsDouble(g.gpu()))));
     return snapshot.build();
   }
 

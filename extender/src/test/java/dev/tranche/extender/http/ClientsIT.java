@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.Asked;
@@ -43,7 +43,9 @@ final class ClientsIT {
   void start() throws Exception {
     var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
     var idle = new Idle();
-    var core = new Core(Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
+    var core =
+        new Core(
+            Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
     var asked = new Asked();
     server =
         new VerbServer(

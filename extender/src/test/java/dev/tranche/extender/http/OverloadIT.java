@@ -3,8 +3,8 @@ package dev.tranche.extender.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.Asked;
@@ -46,7 +46,9 @@ final class OverloadIT {
   private void serve(long readWithinMs) {
     var metrics = new ExtenderMetrics(registry);
     var idle = new Idle();
-    var core = new Core(Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
+    var core =
+        new Core(
+            Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
     var asked = new Asked();
     routes =
         new VerbRoutes(

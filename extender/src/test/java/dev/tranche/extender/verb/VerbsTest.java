@@ -219,7 +219,9 @@ final class VerbsTest {
   void notReady_namesWhatIsNotReadYet() {
     var idle = new Idle();
     var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
-    var core = new Core(Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
+    var core =
+        new Core(
+            Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
     String unread = "the extender has not read the cluster's pods and nodes yet";
     assertThat(core.notReady()).hasValue(unread);
     assertThat(new Filter(core, new Asked(), 0).filter(FakeWorld.pod("p", 3), BOTH, false))
