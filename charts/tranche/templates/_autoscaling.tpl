@@ -7,13 +7,18 @@
 {{- toYaml $tolerations -}}
 {{- end -}}
 
-{{/* The key of the config that an autoscaler's nodes will have; empty where a ConfigMap of somebody else's is named. */}}
-{{- define "tranche.nodeConfigKey" -}}
-{{- if .Values.autoscaling.configKey -}}
-{{- .Values.autoscaling.configKey -}}
-{{- else if not .Values.config.name -}}
-{{- .Values.config.default | default (keys (include "tranche.configMap" . | fromYaml) | sortAlpha | first) -}}
+{{/* Of our DaemonSets: their pods are to run on an autoscaler's nodes too, whose taints stay. */}}
+{{- define "tranche.nodeTolerations" -}}
+{{- $tolerations := .Values.tolerations | default list -}}
+{{- range .Values.autoscaling.taints -}}
+{{- $tolerations = append $tolerations (dict "key" .key "operator" "Exists" "effect" .effect) -}}
 {{- end -}}
+{{- include "tranche.tolerations" ($tolerations | uniq) -}}
+{{- end -}}
+
+{{/* The key of the config that an autoscaler's nodes will have; empty where none is chosen or the chart cannot know it. */}}
+{{- define "tranche.nodeConfigKey" -}}
+{{- .Values.autoscaling.configKey | default (include "tranche.defaultKey" .) -}}
 {{- end -}}
 
 {{/* That config, as YAML; empty where the chart cannot see it. */}}
@@ -66,24 +71,28 @@
 {{- toJson $offers -}}
 {{- end -}}
 
+{{/* Not empty where nodes of some type offer GPUs by that name: the extender labels no others by replicas. */}}
+{{- define "tranche.offersGpus" -}}
+{{- range $type, $offer := include "tranche.nodeOffers" . | fromJson -}}
+{{- range $resource, $count := $offer -}}
+{{- if and (hasPrefix "nvidia.com/gpu" $resource) (gt (int $count) 0) -}}true{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
 {{/* Labels that an autoscaler's nodes start with, as YAML: those that pods are bound to by the webhook's affinity, since it looks for no others. */}}
 {{- define "tranche.nodeLabels" -}}
 {{- $labels := dict -}}
+{{- $sharing := (include "tranche.nodeConfig" . | fromYaml).sharing | default dict -}}
+{{- if $sharing.mps -}}{{- $_ := set $labels "nvidia.com/mps.capable" "true" -}}{{- end -}}
+{{- if include "tranche.offersGpus" . -}}
 {{- if .Values.config.name -}}
 {{- $_ := set $labels "nvidia.com/gpu.replicas" (include "tranche.defaultReplicas" .) -}}
 {{- else -}}
-{{- $sharing := (include "tranche.nodeConfig" . | fromYaml).sharing | default dict -}}
-{{- $_ := set $labels "nvidia.com/gpu.replicas" "1" -}}
-{{- $_ := set $labels "nvidia.com/gpu.sharing-strategy" "none" -}}
-{{- range $strategy, $label := dict "timeSlicing" "time-slicing" "mps" "mps" -}}
-{{- range $entry := (get $sharing $strategy | default dict).resources -}}
-{{- if eq (include "tranche.resourceName" $entry.name) "nvidia.com/gpu" -}}
-{{- $_ := set $labels "nvidia.com/gpu.replicas" (toString (int $entry.replicas)) -}}
-{{- $_ := set $labels "nvidia.com/gpu.sharing-strategy" $label -}}
+{{- $shared := include "tranche.shared" $sharing | fromJson -}}
+{{- $_ := set $labels "nvidia.com/gpu.replicas" (toString (int $shared.replicas)) -}}
+{{- $_ := set $labels "nvidia.com/gpu.sharing-strategy" $shared.strategy -}}
 {{- end -}}
-{{- end -}}
-{{- end -}}
-{{- if $sharing.mps -}}{{- $_ := set $labels "nvidia.com/mps.capable" "true" -}}{{- end -}}
 {{- end -}}
 {{- with .Values.autoscaling.configKey -}}{{- $_ := set $labels "nvidia.com/device-plugin.config" . -}}{{- end -}}
 {{- range $key, $value := .Values.autoscaling.labels -}}{{- $_ := set $labels $key (toString $value) -}}{{- end -}}
@@ -93,12 +102,16 @@
 {{/* Refusals, in sentences. */}}
 {{- define "tranche.validateAutoscaling" -}}
 {{- $autoscaling := .Values.autoscaling -}}
-{{- if and $autoscaling.configKey .Values.config.map (not (hasKey .Values.config.map $autoscaling.configKey)) -}}
-{{- fail (printf "autoscaling.configKey is %q, which is no key of config.map; its keys are %s." $autoscaling.configKey (keys .Values.config.map | sortAlpha | join ", ")) -}}
+{{- $configs := include "tranche.configMap" . | fromYaml -}}
+{{- if and $autoscaling.configKey (not .Values.config.name) (not (hasKey $configs $autoscaling.configKey)) -}}
+{{- fail (printf "autoscaling.configKey is %q, which is no key of %s; its keys are %s." $autoscaling.configKey (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}
 {{- if or $autoscaling.karpenter.enabled $autoscaling.clusterAutoscaler.enabled -}}
 {{- if not $autoscaling.instanceTypes -}}
 {{- fail "autoscaling.instanceTypes is empty, so an autoscaler could not be told what its nodes offer: give the GPUs of each instance type, for example {g5.xlarge: 1, g5.12xlarge: 4}." -}}
+{{- end -}}
+{{- if and (not .Values.config.name) (not (include "tranche.nodeConfigKey" .)) -}}
+{{- fail (printf "config.map has several keys and none is that of nodes without a label, so an autoscaler could not be told what its nodes offer: name one in autoscaling.configKey or config.default; the keys are %s." (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}
 {{- $config := include "tranche.nodeConfig" . | fromYaml -}}
 {{- $mig := .Values.migStrategy | default ($config.flags | default dict).migStrategy | default "none" -}}

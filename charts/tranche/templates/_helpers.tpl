@@ -132,23 +132,41 @@ default: |
 {{- $names | uniq | toJson -}}
 {{- end -}}
 
-{{/* R of the key that nodes without a label get, else the first one's; 1 where nothing is shared. */}}
+{{/* The key of nodes without a label, as the node plugin chooses it: the default, else "default", else the only one, else none. */}}
+{{- define "tranche.defaultKey" -}}
+{{- $keys := keys (include "tranche.configMap" . | fromYaml) -}}
+{{- if .Values.config.default -}}{{ .Values.config.default }}
+{{- else if has "default" $keys -}}default
+{{- else if eq (len $keys) 1 -}}{{ first $keys }}
+{{- end -}}
+{{- end -}}
+
+{{/*
+How a config's `sharing` cuts nvidia.com/gpu, as JSON: `strategy`, as the node's label spells it, and `replicas`. Of several entries the first one's, for the
+first GPUs are the ones that the extender labels a node by.
+*/}}
+{{- define "tranche.shared" -}}
+{{- $shared := dict "strategy" "none" "replicas" 1 -}}
+{{- range $section, $strategy := dict "timeSlicing" "time-slicing" "mps" "mps" -}}
+{{- range $entry := (get $ $section | default dict).resources -}}
+{{- if and (eq $shared.strategy "none") (eq (include "tranche.resourceName" $entry.name) "nvidia.com/gpu") -}}
+{{- $shared = dict "strategy" $strategy "replicas" (int $entry.replicas) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $shared -}}
+{{- end -}}
+
+{{/* R of the key that nodes without a label get, else of the one that an autoscaler's nodes will have; 1 where nothing is shared. */}}
 {{- define "tranche.defaultReplicas" -}}
 {{- if gt (int .Values.defaultReplicasPerGpu) 0 -}}
 {{- int .Values.defaultReplicasPerGpu -}}
 {{- else if .Values.config.name -}}
 {{- int .Values.replicas -}}
 {{- else -}}
-{{- $configs := include "tranche.configMap" . | fromYaml -}}
-{{- $key := .Values.config.default | default (keys $configs | sortAlpha | first) -}}
-{{- $sharing := (fromYaml (get $configs $key)).sharing | default dict -}}
-{{- $replicas := 1 -}}
-{{- range $strategy := list "timeSlicing" "mps" -}}
-{{- range $resource := (get $sharing $strategy | default dict).resources -}}
-{{- if eq (include "tranche.resourceName" $resource.name) "nvidia.com/gpu" -}}{{- $replicas = int $resource.replicas -}}{{- end -}}
-{{- end -}}
-{{- end -}}
-{{- $replicas -}}
+{{- $key := include "tranche.defaultKey" . | default .Values.autoscaling.configKey -}}
+{{- $config := get (include "tranche.configMap" . | fromYaml) $key | fromYaml -}}
+{{- (include "tranche.shared" ($config.sharing | default dict) | fromJson).replicas | int -}}
 {{- end -}}
 {{- end -}}
 
@@ -192,8 +210,9 @@ readinessProbe:
 {{- if and .Values.config.map .Values.config.name -}}
 {{- fail "config.map and config.name are both set: give the config's keys in config.map, or the name of a ConfigMap that exists in config.name, not both." -}}
 {{- end -}}
-{{- if and .Values.config.default .Values.config.map (not (hasKey .Values.config.map .Values.config.default)) -}}
-{{- fail (printf "config.default is %q, which is no key of config.map; its keys are %s." .Values.config.default (keys .Values.config.map | sortAlpha | join ", ")) -}}
+{{- $configs := include "tranche.configMap" . | fromYaml -}}
+{{- if and .Values.config.default (not .Values.config.name) (not (hasKey $configs .Values.config.default)) -}}
+{{- fail (printf "config.default is %q, which is no key of %s; its keys are %s." .Values.config.default (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}

@@ -332,7 +332,8 @@ public final class Extender implements AutoCloseable {
                     new IllegalStateException(
                         "Secret %s/%s has no ca.crt, by which kube-scheduler's certificate is known"
                             .formatted(config.namespace(), tlsSecret()))),
-        config.schedulerClient());
+        config.schedulerClient(),
+        metrics::clientShown);
   }
 
   private Future<?> openWith(TlsSecret.Material material) {

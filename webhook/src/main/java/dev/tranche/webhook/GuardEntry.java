@@ -19,7 +19,7 @@ final class GuardEntry implements Entry {
   private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
   private static final Mutation FAILED =
       new Mutation.Denied(
-          "Tranche's guard failed on this pod, by a defect of its own, and the pod names GPUs, their devices or NVIDIA_VISIBLE_DEVICES, so it is refused; take that away, or have your administrator read the webhook's log and exempt the namespace meanwhile (label tranche.dev/guard: exempt).");
+          "Tranche's guard failed on this pod, by a defect of its own, and the pod names GPUs, their devices, NVIDIA_VISIBLE_DEVICES or limits of MPS, so it is refused; take that away, or have your administrator read the webhook's log and exempt the namespace meanwhile (label tranche.dev/guard: exempt).");
   private static final Logger LOG = LoggerFactory.getLogger(GuardEntry.class);
 
   private final Guard guard;

@@ -6,14 +6,18 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.api.Names;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
+import io.fabric8.kubernetes.api.model.Toleration;
+import io.fabric8.kubernetes.api.model.apps.DaemonSet;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.nio.file.Path;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the chart tells autoscalers follows from the config that their nodes will have. */
 class AutoscalingTest {
@@ -63,6 +67,9 @@ class AutoscalingTest {
         .isEqualTo(Map.of("nvidia.com/gpu", "1", "nvidia.com/gpu.tenth", "24"));
     assertThat(capacity(rendered, ONE))
         .isEqualTo(Map.of("nvidia.com/gpu", "0", "nvidia.com/gpu.tenth", "10"));
+    assertThat(rendered)
+        .as("the first entry's, as the extender labels by the first GPUs")
+        .contains("nvidia.com/gpu.replicas: \"10\"", "--default-replicas-per-gpu=10\n");
   }
 
   @Test
@@ -94,19 +101,71 @@ class AutoscalingTest {
 
   @Test
   void configKey_choosesAndIsTheNodesLabel() {
-    String fine =
-        "sharing:\n  timeSlicing:\n    resources:\n      - name: gpu\n        replicas: 20\n";
+    String fine = shared(20);
     var values = new HashMap<String, Object>();
     values.put("config.map.coarse", "version: v1");
     values.put("config.map.fine", fine);
-    assertThat(capacity(render(karpenter(values)), ONE)).isEqualTo(Map.of("nvidia.com/gpu", "1"));
     values.put("autoscaling.configKey", "fine");
     String rendered = render(karpenter(values));
     assertThat(capacity(rendered, ONE)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
-    assertThat(rendered).contains("nvidia.com/device-plugin.config: fine");
+    assertThat(rendered)
+        .contains("nvidia.com/device-plugin.config: fine", "--default-replicas-per-gpu=20\n");
     values.put("autoscaling.configKey", "finer");
     assertThatThrownBy(() -> render(karpenter(values)))
         .hasMessageContaining("autoscaling.configKey is \"finer\", which is no key of config.map");
+  }
+
+  /** As the node plugin's ConfigChoice. */
+  @Test
+  void configWithoutAKey_isTheOneOfNodesWithoutALabel() {
+    var values = new HashMap<String, Object>();
+    values.put("config.map.coarse", "version: v1");
+    values.put("config.map.fine", shared(20));
+    assertThatThrownBy(() -> render(karpenter(values)))
+        .hasMessageContaining("name one in autoscaling.configKey or config.default")
+        .hasMessageContaining("the keys are coarse, fine");
+    assertThat(render(values)).contains("--default-replicas-per-gpu=1\n");
+
+    values.put("config.map.default", shared(5));
+    String rendered = render(karpenter(values));
+    assertThat(capacity(rendered, ONE)).isEqualTo(Map.of("nvidia.com/gpu", "5"));
+    assertThat(rendered).contains("--default-replicas-per-gpu=5\n");
+
+    values.put("config.default", "fine");
+    rendered = render(karpenter(values));
+    assertThat(capacity(rendered, ONE)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
+    assertThat(rendered).contains("--default-replicas-per-gpu=20\n");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"autoscaling.configKey", "config.default"})
+  void keyOfTheChartsOwnConfig_isDefault(String value) {
+    assertThatThrownBy(() -> render(karpenter(Map.of(value, "finer"))))
+        .hasMessageContaining(
+            value + " is \"finer\", which is no key of the config that the chart makes")
+        .hasMessageContaining("its keys are default.");
+    assertThat(render(karpenter(Map.of(value, "default")))).contains("kind: NodePool\n");
+  }
+
+  @Test
+  void taintsThatStay_areStoodByTheDaemonSets() {
+    var values = new HashMap<String, Object>();
+    values.put("config.map.any", "sharing:\n  mps:\n    resources: []\n");
+    values.put("autoscaling.taints[0].key", "example.com/team");
+    values.put("autoscaling.taints[0].value", "ml");
+    values.put("autoscaling.taints[0].effect", "NoExecute");
+    List<DaemonSet> sets =
+        Stream.of(render(values).split("\n---\n"))
+            .filter(text -> text.contains("\nkind: DaemonSet\n"))
+            .map(text -> Serialization.unmarshal(text, DaemonSet.class))
+            .toList();
+    assertThat(sets)
+        .hasSize(2)
+        .allSatisfy(
+            set ->
+                assertThat(set.getSpec().getTemplate().getSpec().getTolerations())
+                    .contains(
+                        new Toleration("NoExecute", "example.com/team", "Exists", null, null)));
   }
 
   @Test
@@ -206,8 +265,24 @@ class AutoscalingTest {
     var values = karpenter(Map.of("migStrategy", "mixed"));
     values.keySet().removeIf(name -> name.startsWith("autoscaling.instanceTypes"));
     values.put("autoscaling.instanceTypes.p4d\\.24xlarge.nvidia\\.com/mig-1g\\.5gb", 56);
-    assertThat(capacity(render(values), "p4d.24xlarge"))
-        .isEqualTo(Map.of("nvidia.com/mig-1g.5gb", "56"));
+    String rendered = render(values);
+    assertThat(capacity(rendered, "p4d.24xlarge")).isEqualTo(Map.of("nvidia.com/mig-1g.5gb", "56"));
+    assertThat(rendered)
+        .as("labels that the extender would not write")
+        .doesNotContain("nvidia.com/gpu.replicas: ", "nvidia.com/gpu.sharing-strategy: ");
+    values.put("autoscaling.instanceTypes.p4d\\.24xlarge.nvidia\\.com/gpu", 1);
+    assertThat(render(values)).contains("nvidia.com/gpu.replicas: ");
+  }
+
+  private static String shared(int replicas) {
+    return """
+        sharing:
+          timeSlicing:
+            resources:
+              - name: gpu
+                replicas: %d
+        """
+        .formatted(replicas);
   }
 
   private static Map<String, Object> karpenter(Map<String, Object> more) {

@@ -5,6 +5,8 @@ import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemTrustOptions;
 import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.util.function.Consumer;
 import javax.naming.InvalidNameException;
 import javax.naming.ldap.LdapName;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -14,8 +16,10 @@ import javax.net.ssl.SSLPeerUnverifiedException;
  * authorities. The name counts, since an authority of cert-manager's may sign for others, too.
  *
  * @param authorities PEM
+ * @param shown is told, at each request that may pass, when the certificate shown ends: nobody here
+ *     renews the copy that kube-scheduler has
  */
-public record Clients(PemTrustOptions authorities, String name) {
+public record Clients(PemTrustOptions authorities, String name, Consumer<Instant> shown) {
   private static final int FORBIDDEN = 403;
 
   /** Passes on the requests of those who may. */
@@ -35,11 +39,15 @@ public record Clients(PemTrustOptions authorities, String name) {
 
   private boolean named(HttpConnection connection) {
     try {
-      return connection.peerCertificates().getFirst() instanceof X509Certificate shown
-          && new LdapName(shown.getSubjectX500Principal().getName())
+      if (connection.peerCertificates().getFirst() instanceof X509Certificate certificate
+          && new LdapName(certificate.getSubjectX500Principal().getName())
               .getRdns().stream()
                   .anyMatch(
-                      rdn -> rdn.getType().equalsIgnoreCase("CN") && name.equals(rdn.getValue()));
+                      rdn -> rdn.getType().equalsIgnoreCase("CN") && name.equals(rdn.getValue()))) {
+        shown.accept(certificate.getNotAfter().toInstant());
+        return true;
+      }
+      return false;
     } catch (SSLPeerUnverifiedException | InvalidNameException unknown) {
       return false;
     }

@@ -6,9 +6,11 @@ import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /** Everything that is counted here, by name. */
@@ -43,6 +45,7 @@ public final class ExtenderMetrics {
   private final Counter waitingEvicted;
   private final Counter preemptKept;
   private final Counter preemptDropped;
+  private final AtomicLong clientEndS = new AtomicLong();
 
   public enum Verb {
     FILTER,
@@ -142,6 +145,21 @@ public final class ExtenderMetrics {
 
   public void gauge(String name, String help, Supplier<Number> value) {
     Gauge.builder(name, value).description(help).strongReference(true).register(registry);
+  }
+
+  /**
+   * Keeps the end of the certificate that kube-scheduler shows; before one is shown there is no
+   * such gauge.
+   */
+  public void clientShown(Instant end) {
+    if (clientEndS.getAndSet(end.getEpochSecond()) == 0) {
+      gauge(
+          "tranche.extender.client.certificate.expiry.timestamp.seconds",
+          "When the certificate that kube-scheduler showed last ends, in Unix time.",
+          "certificate",
+          "kube-scheduler",
+          clientEndS::get);
+    }
   }
 
   public void answered(Verb verb, boolean error, long durationNs) {

@@ -22,6 +22,9 @@ import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
+import java.io.ByteArrayInputStream;
+import java.security.cert.CertificateFactory;
+import java.security.cert.X509Certificate;
 import java.util.List;
 import javax.net.ssl.SSLException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
@@ -33,15 +36,18 @@ import org.junit.jupiter.api.Test;
 /** Who may ask the verbs where a certificate is required. */
 final class ClientsIT {
   private static final String NAME = "tranche-scheduler-client";
+  private static final String EXPIRY =
+      "tranche.extender.client.certificate.expiry.timestamp.seconds";
 
   private final Vertx vertx = Vertx.vertx();
   private final TestAuthority ours = new TestAuthority("ours");
   private final TestAuthority others = new TestAuthority("others");
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
   private VerbServer server;
 
   @BeforeEach
   void start() throws Exception {
-    var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
     var idle = new Idle();
     var core =
         new Core(
@@ -60,7 +66,7 @@ final class ClientsIT {
                     new Preempt(core),
                     metrics));
     vertx.deployVerticle(server).await();
-    server.listen(ours.server(), new Clients(ours.trusted(), NAME)).await();
+    server.listen(ours.server(), clients(ours)).await();
   }
 
   @AfterEach
@@ -86,10 +92,29 @@ final class ClientsIT {
 
   @Test
   void renewedAuthorities_areBelievedByTheNextConnection() throws Exception {
-    server.renew(others.server(), new Clients(others.trusted(), NAME)).await();
+    server.renew(others.server(), clients(others)).await();
     assertThat(ask(others.client(NAME))).startsWith("200 ");
     PemKeyCertOptions former = ours.client(NAME);
     assertShutOut(() -> ask(former));
+  }
+
+  @Test
+  void endOfTheCertificate_isToldOnceItWasShown() throws Exception {
+    ask(ours.client("somebody"));
+    assertThat(registry.find(EXPIRY).gauge()).isNull();
+    PemKeyCertOptions own = ours.client(NAME);
+    ask(own);
+    assertThat(registry.get(EXPIRY).gauge().value()).isEqualTo(end(own));
+  }
+
+  private static double end(PemKeyCertOptions certificate) throws Exception {
+    var pem = new ByteArrayInputStream(certificate.getCertValue().getBytes());
+    var x509 = (X509Certificate) CertificateFactory.getInstance("X.509").generateCertificate(pem);
+    return x509.getNotAfter().toInstant().getEpochSecond();
+  }
+
+  private Clients clients(TestAuthority authority) throws Exception {
+    return new Clients(authority.trusted(), NAME, metrics::clientShown);
   }
 
   /** With TLS 1.3 a client learns it when it reads. */

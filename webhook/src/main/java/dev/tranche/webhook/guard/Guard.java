@@ -52,8 +52,8 @@ public final class Guard {
     }
     boolean served = served(pod.spec());
     for (Container container : pod.containers()) {
+      Variables.sweep(container, asksForGpus(pod, container.spec()), served, sweep);
       if (served) {
-        Variables.sweep(container, asksForGpus(pod, container.spec()), sweep);
         DeviceListMounts.sweep(container, sweep);
       }
       if (container.spec().path("securityContext").path("privileged").asBoolean(false)) {

@@ -4,6 +4,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Optional;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 
 /** Volumes of the node's own file system that lead to GPUs, or to those who hand GPUs out. */
 final class HostPaths {
@@ -19,11 +21,19 @@ final class HostPaths {
       List.of(
           "/run/containerd/containerd.sock",
           "/run/k3s/containerd/containerd.sock",
+          "/run/k0s/containerd.sock",
+          "/run/docker/containerd/containerd.sock",
+          "/var/snap/microk8s/common/run/containerd.sock",
           "/run/crio/crio.sock",
           "/run/docker.sock",
           "/run/cri-dockerd.sock");
 
   private static final List<String> CDI_FOLDERS = List.of("/etc/cdi", "/run/cdi");
+
+  /** Of a process of the node: its root, and where it stands, which is the same for most. */
+  private static final Pattern BY_PROCESS =
+      Pattern.compile("/proc/[^/]+(?:/task/[^/]+)?/(?:root|cwd)(?=/|$)");
+
   private final List<String> socketFolders;
 
   HostPaths(String kubeletRoot) {
@@ -54,8 +64,9 @@ final class HostPaths {
   }
 
   private Optional<Finding> finding(String named) {
+    String real = withoutProcess(named);
     // The one is a link to the other.
-    String path = at(named, "/var/run") ? named.substring("/var".length()) : named;
+    String path = at(real, "/var/run") ? real.substring("/var".length()) : real;
     boolean devices =
         path.startsWith(NVIDIA_DEVICES)
             || holds(path, NVIDIA_DEVICES)
@@ -71,6 +82,16 @@ final class HostPaths {
       return Optional.of(Finding.RUNTIME_SOCKET);
     }
     return leadsTo(path, CDI_FOLDERS) ? Optional.of(Finding.CDI_SPECS) : Optional.empty();
+  }
+
+  /** One after another, since a pattern that repeats recurses, and a path may be long. */
+  private static String withoutProcess(String path) {
+    Matcher process = BY_PROCESS.matcher(path);
+    int start = 0;
+    while (process.region(start, path.length()).lookingAt()) {
+      start = process.end();
+    }
+    return start == path.length() ? "/" : path.substring(start);
   }
 
   private static boolean leadsTo(String path, List<String> places) {

@@ -11,16 +11,24 @@ import java.util.regex.Pattern;
  * pass when its guard answers with an error, so whoever found the defect would be past the guard;
  * and a defect must not stop every pod of the cluster. So a pod is refused only if its review holds
  * the words of what the guard would have changed or refused. The API server escapes none of them.
+ * All others are let in as they are, so without the void too, which keeps images of CUDA from all
+ * GPUs of their node.
  */
 public final class Undecided {
   private static final Pattern UID = Pattern.compile("\"uid\"\\s*:\\s*\"([-\\w]{1,64})\"");
 
   /** What {@code void} takes away, and {@code deny} refuses. */
   private static final List<String> CLOSED =
-      List.of("NVIDIA_VISIBLE_DEVICES", "cdi.k8s.io/", "nvidia-container-devices");
+      List.of(
+          "NVIDIA_VISIBLE_DEVICES",
+          "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+          "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
+          "cdi.k8s.io/",
+          "nvidia-container-devices");
 
   /** What is told only, but for {@code deny}. */
-  private static final List<String> DENIED = List.of("\"privileged\":true", "\"hostPath\":{");
+  private static final List<String> DENIED =
+      List.of("\"privileged\":true", "\"hostPath\":{", "\"envFrom\":[");
 
   private final String review;
 

@@ -5,7 +5,9 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.guard.Candidate.Container;
+import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * The variables of a container that say which GPUs it sees, and how much of them. The pod's beat
@@ -17,24 +19,30 @@ final class Variables {
   private static final String VOID = "void";
 
   /** The device plugin makes these of a share, on nodes that share by MPS. */
-  private static final Set<String> MPS_LIMITS =
-      Set.of("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
+  private static final List<String> MPS_LIMITS =
+      List.of("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT");
 
   /** Values that open no GPU. */
   private static final Set<String> HARMLESS = Set.of("", VOID, "none");
 
   private Variables() {}
 
-  static void sweep(Container container, boolean asksForGpus, Sweep sweep) {
+  /**
+   * @param served whether the nvidia runtime may run the container: nobody else reads {@link
+   *     #NAME}, whereas the limits of MPS are read by CUDA itself
+   */
+  static void sweep(Container container, boolean asksForGpus, boolean served, Sweep sweep) {
+    List<String> watched = watched(asksForGpus, served);
     int count = 0;
     boolean close = false;
     boolean ours = false;
     for (JsonNode variable : container.spec().path("env")) {
       String name = variable.path("name").asText("");
-      if (asksForGpus && MPS_LIMITS.contains(name)) {
-        close |= sweep.take(Finding.MPS_LIMIT, limited(container, name));
+      if (!watched.contains(name)) {
+        continue;
       }
       if (!name.equals(NAME)) {
+        close |= sweep.take(Finding.MPS_LIMIT, limited(container, name));
         continue;
       }
       count++;
@@ -47,22 +55,29 @@ final class Variables {
         close |= sweep.take(Finding.ENV, named(container, " to \"" + value + "\""));
       }
     }
-    boolean all = mayHoldIt(container.spec().path("envFrom"));
+    List<String> taken = taken(container, watched);
     if (asksForGpus) {
       // The void of an earlier call, before some other webhook added the request.
       if (close || (ours && sweep.changes())) {
-        sweep.put(without(container, false), path(container, "env"));
+        sweep.put(without(container, watched), path(container, "env"));
       }
-      if (all) {
-        sweep.tell(Finding.ENV_FROM, taken(container));
+      if (!taken.isEmpty()) {
+        sweep.tell(Finding.ENV_FROM, taking(container, taken));
       }
     } else if (close) {
-      sweep.put(without(container, true), path(container, "env"));
-    } else if (count == 0 && sweep.changes()) {
+      sweep.put(without(container, watched).add(voided()), path(container, "env"));
+    } else if (served && count == 0 && sweep.changes()) {
       putVoid(container, sweep);
-    } else if (count == 0 && all) {
-      sweep.tellQuietly(Finding.ENV_FROM, taken(container));
+    } else if (count == 0 && !taken.isEmpty()) {
+      sweep.tellQuietly(Finding.ENV_FROM, taking(container, taken));
     }
+  }
+
+  /** Without a GPU the limits mean nothing. */
+  private static List<String> watched(boolean asksForGpus, boolean served) {
+    return Stream.concat(
+            served ? Stream.of(NAME) : Stream.of(), asksForGpus ? MPS_LIMITS.stream() : Stream.of())
+        .toList();
   }
 
   private static String limited(Container container, String name) {
@@ -74,19 +89,24 @@ final class Variables {
     return "container \"%s\" sets %s%s".formatted(container.shown(), NAME, value);
   }
 
-  private static String taken(Container container) {
+  private static String taking(Container container, List<String> names) {
     return "container \"%s\" takes variables by envFrom, and %s may be one"
-        .formatted(container.shown(), NAME);
+        .formatted(container.shown(), String.join(" or ", names));
   }
 
-  /** Whether a key of such a source, with its prefix, can be the variable. */
-  private static boolean mayHoldIt(JsonNode sources) {
-    for (JsonNode source : sources) {
-      if (NAME.startsWith(source.path("prefix").asText(""))) {
-        return true;
-      }
-    }
-    return false;
+  /** Those that a key of a source of envFrom, with its prefix, can be. */
+  private static List<String> taken(Container container, List<String> watched) {
+    return watched.stream()
+        .filter(
+            name -> {
+              for (JsonNode source : container.spec().path("envFrom")) {
+                if (name.startsWith(source.path("prefix").asText(""))) {
+                  return true;
+                }
+              }
+              return false;
+            })
+        .toList();
   }
 
   private static void putVoid(Container container, Sweep sweep) {
@@ -97,16 +117,14 @@ final class Variables {
     }
   }
 
-  private static ArrayNode without(Container container, boolean withVoid) {
+  private static ArrayNode without(Container container, List<String> names) {
     ArrayNode kept = JsonNodeFactory.instance.arrayNode();
     for (JsonNode variable : container.spec().path("env")) {
-      String name = variable.path("name").asText("");
-      // Without a GPU the limits mean nothing.
-      if (!name.equals(NAME) && (withVoid || !MPS_LIMITS.contains(name))) {
+      if (!names.contains(variable.path("name").asText(""))) {
         kept.add(variable);
       }
     }
-    return withVoid ? kept.add(voided()) : kept;
+    return kept;
   }
 
   private static ObjectNode voided() {

@@ -197,13 +197,23 @@ class GuardTest {
     assertThat(found(container(from), GuardMode.AUDIT)).containsExactly("env_from=audited");
     JsonNode with = container(from + "," + ONE_GPU);
     assertThat(found(with, GuardMode.VOID)).containsExactly("env_from=audited");
-    assertThat(admitted(with, GuardMode.VOID).warnings()).hasSize(1);
+    assertThat(admitted(with, GuardMode.VOID).warnings())
+        .containsExactly(
+            "container \"main\" takes variables by envFrom, and NVIDIA_VISIBLE_DEVICES or"
+                + " CUDA_MPS_ACTIVE_THREAD_PERCENTAGE or CUDA_MPS_PINNED_DEVICE_MEM_LIMIT may be one;"
+                + " it is recorded.");
     assertThat(admitted(container(from), GuardMode.AUDIT).warnings()).isEmpty();
     assertThat(found(with, GuardMode.DENY)).containsExactly("env_from=denied");
   }
 
   @ParameterizedTest
-  @CsvSource({"APP_,false", "NVIDIA_,true", "NVIDIA_VISIBLE_DEVICES_,false"})
+  @CsvSource({
+    "APP_,false",
+    "NVIDIA_,true",
+    "NVIDIA_VISIBLE_DEVICES_,false",
+    "CUDA_MPS_P,true",
+    "CUDA_MPS_PIPE,false"
+  })
   void envFromWithAPrefix_countsWhereThePrefixBeginsTheVariable(String prefix, boolean counts) {
     JsonNode pod =
         container(
@@ -258,6 +268,14 @@ class GuardTest {
     "/var/run/nvidia,host_devices",
     "/run/containerd/containerd.sock,runtime_socket",
     "/var/run/docker.sock,runtime_socket",
+    "/var/run/docker/containerd,runtime_socket",
+    "/run/k0s/containerd.sock,runtime_socket",
+    "/var/snap/microk8s/common/run/containerd.sock,runtime_socket",
+    "/proc/1/root,host_devices",
+    "/proc/1/root/dev/nvidia0,host_devices",
+    "/proc/self/cwd/dev,host_devices",
+    "/proc/1/task/1/root/proc/self/root/var/run/docker.sock,runtime_socket",
+    "/proc//1/./root/etc/cdi,cdi_specs",
     "/var/run/crio,runtime_socket",
     "/run/k3s,runtime_socket",
     "/etc,cdi_specs",
@@ -279,7 +297,11 @@ class GuardTest {
         "/var/runner",
         "/run/nvidia/mps",
         "/run/containerd-x",
-        "/etc/ssl"
+        "/etc/ssl",
+        "/proc",
+        "/proc/1/rooted",
+        "/proc/1/root/etc/ssl",
+        "/srv/proc/1/root/dev"
       })
   void otherHostPaths_areNoFinding(String path) {
     assertThat(found(mounting(path), GuardMode.DENY)).isEmpty();
@@ -323,9 +345,31 @@ class GuardTest {
     JsonNode plain = container("'env':[" + ALL + "]");
     assertThat(((Verdict.Admitted) careful.judge(created(plain), GuardMode.VOID)).patch())
         .isEmpty();
+    assertThat(found(careful, container("'envFrom':[{}]"), GuardMode.AUDIT)).isEmpty();
     JsonNode named = pod("'runtimeClassName':'nvidia','containers':[{'name':'main'}]");
     assertThat(((Verdict.Admitted) careful.judge(created(named), GuardMode.VOID)).patch())
         .hasSize(1);
+  }
+
+  /** The kubelet gives them to the container, and CUDA reads them. */
+  @Test
+  void limitsOfMps_areTakenAway_whateverTheRuntime() {
+    var careful =
+        new Guard(
+            new GuardRules(GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet"),
+            node -> Set.of());
+    JsonNode pod =
+        container(
+            "'env':[{'name':'CUDA_MPS_PINNED_DEVICE_MEM_LIMIT','value':'0=80G'},"
+                + ALL
+                + "],'envFrom':[{'configMapRef':{'name':'c'}}],"
+                + ONE_GPU);
+    assertThat(found(careful, pod, GuardMode.DENY))
+        .containsExactly("mps_limit=denied", "env_from=denied");
+    var verdict = (Verdict.Admitted) careful.judge(created(pod), GuardMode.VOID);
+    assertThat(JsonPatch.apply(verdict.patch(), pod).at("/spec/containers/0/env"))
+        .as("the other variable says nothing to other runtimes")
+        .isEqualTo(json("[" + ALL + "]"));
   }
 
   @Test
@@ -369,6 +413,8 @@ class GuardTest {
   void pathsThatNoSystemTakes_doNotMakeItFail() {
     assertThat(found(container("'volumeMounts':[{'mountPath':'/a\\u0000'}]"), GuardMode.VOID))
         .isEmpty();
+    assertThat(found(mounting("/proc/1/root".repeat(20_000) + "/dev/nvidia0"), GuardMode.VOID))
+        .containsExactly("host_devices=audited");
   }
 
   private Verdict.Admitted admitted(JsonNode pod, GuardMode mode) {
@@ -376,6 +422,10 @@ class GuardTest {
   }
 
   private List<String> found(JsonNode pod, GuardMode mode) {
+    return found(guard, pod, mode);
+  }
+
+  private static List<String> found(Guard guard, JsonNode pod, GuardMode mode) {
     Stream<Found> found =
         switch (guard.judge(created(pod), mode)) {
           case Verdict.Exempt exempt -> Stream.of();

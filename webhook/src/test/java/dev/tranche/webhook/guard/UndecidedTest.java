@@ -14,10 +14,13 @@ class UndecidedTest {
       quoteCharacter = '!',
       value = {
         "{\"name\":\"NVIDIA_VISIBLE_DEVICES\"}|false|true|true",
+        "{\"name\":\"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE\"}|false|true|true",
+        "{\"name\":\"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT\"}|false|true|true",
         "{\"cdi.k8s.io/x\":\"nvidia.com/gpu=all\"}|false|true|true",
         "{\"mountPath\":\"/var/run/nvidia-container-devices/all\"}|false|true|true",
         "{\"privileged\":true}|false|false|true",
         "{\"hostPath\":{\"path\":\"/dev\"}}|false|false|true",
+        "{\"envFrom\":[{\"prefix\":\"A\"}]}|false|false|true",
         "{\"privileged\":false,\"image\":\"cuda\"}|false|false|false"
       })
   void podOfADefect_isSuspect_onlyIfAWorkingGuardWouldTouchIt(
