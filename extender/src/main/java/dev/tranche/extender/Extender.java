@@ -1,6 +1,7 @@
 package dev.tranche.extender;
 
 import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.cluster.ApiClient;
 import dev.tranche.extender.cluster.ApiWriter;
 import dev.tranche.extender.cluster.Informers;
 import dev.tranche.extender.cluster.Leadership;
@@ -30,7 +31,6 @@ import dev.tranche.extender.verb.Loop;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.RequestConfigBuilder;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
@@ -89,7 +89,7 @@ public final class Extender implements AutoCloseable {
     this.config = config;
     this.client = client;
     this.streams = new NodeStreams(config.assignmentAckTimeoutMs());
-    this.api = new ApiWriter(hurried(client), config.resources(), metrics);
+    this.api = new ApiWriter(ApiClient.once(client, API_TIMEOUT_MS), config.resources(), metrics);
     this.core =
         new Core(
             config.policy(),
@@ -166,15 +166,6 @@ public final class Extender implements AutoCloseable {
         .meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"))
         .meterFilter(MeterFilter.denyNameStartsWith("system.cpu.count"));
     return registry;
-  }
-
-  private static KubernetesClient hurried(KubernetesClient client) {
-    var once =
-        new RequestConfigBuilder()
-            .withRequestTimeout(API_TIMEOUT_MS)
-            .withRequestRetryBackoffLimit(0)
-            .build();
-    return client.newClient(once).adapt(KubernetesClient.class);
   }
 
   private String tlsSecret() {

@@ -309,6 +309,19 @@ final class ExtenderIT {
   }
 
   @Test
+  void reportOfMoreThanANodeCanHave_isRefused() throws Exception {
+    var report = FakeNode.node("node-a");
+    for (int i = 0; i <= 1_024; i++) {
+      report.addGpus(FakeNode.gpu("GPU-" + i, i, 5, GIB));
+    }
+    try (var liar = new FakeNode(vertx, extender.streamPort(), "token-of-node-a", report.build())) {
+      assertThat(liar.ended.get()).startsWith(GrpcStatus.INVALID_ARGUMENT.code + " ");
+    }
+    assertThat(ops("/metrics"))
+        .contains("tranche_extender_streams_ended_total{cause=\"oversized\"} 1");
+  }
+
+  @Test
   void configLabel_isTheFirstDirectiveAndFollows() throws Exception {
     try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
       until(() -> a.directives.stream().anyMatch(d -> d.getConfigName().equals("shared")));

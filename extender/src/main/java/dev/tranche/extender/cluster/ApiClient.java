@@ -9,6 +9,7 @@ import io.fabric8.kubernetes.api.model.Status;
 import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.fabric8.kubernetes.client.RequestConfigBuilder;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.util.List;
 
@@ -19,6 +20,16 @@ public final class ApiClient {
       List.of(Node.class, Pod.class, PodDisruptionBudget.class, Secret.class, Status.class);
 
   private ApiClient() {}
+
+  /** The same that tries a call once only, for those who know better when to try again. */
+  public static KubernetesClient once(KubernetesClient client, int timeoutMs) {
+    var config =
+        new RequestConfigBuilder()
+            .withRequestTimeout(timeoutMs)
+            .withRequestRetryBackoffLimit(0)
+            .build();
+    return client.newClient(config).adapt(KubernetesClient.class);
+  }
 
   /** As the environment, the pod's service account or KUBECONFIG say. */
   public static KubernetesClient open() {

@@ -11,13 +11,22 @@ sealed interface Change<T extends Shown> {
   /** Nothing has changed up to here. */
   record Bookmark<T extends Shown>(String resourceVersion) implements Change<T> {}
 
+  /**
+   * An object that cannot be read; it is no reason to read no other.
+   *
+   * @param key empty: that neither
+   */
+  record Unread<T extends Shown>(String key, String why, boolean gone) implements Change<T> {}
+
   /** The watch is over. */
   record Ended<T extends Shown>(int code, String message) implements Change<T> {}
 
   /**
    * A part of a list.
    *
+   * @param unread those beside {@code items} that cannot be read
    * @param next where the next part begins; empty: this is the last
    */
-  record Page<T extends Shown>(List<T> items, String resourceVersion, String next) {}
+  record Page<T extends Shown>(
+      List<T> items, List<Unread<T>> unread, String resourceVersion, String next) {}
 }

@@ -53,28 +53,45 @@ final class Codec<M extends HasMetadata, T extends Shown> {
           json.unmarshal(new ByteArrayInputStream(body), kind.listType());
       ListMeta meta = list.getMetadata();
       String next = meta.getContinue() == null ? "" : meta.getContinue();
-      List<T> items = list.getItems().stream().map(kind.ofModel()).toList();
-      return new Change.Page<>(items, String.valueOf(meta.getResourceVersion()), next);
+      return page(
+          list.getItems().stream().map(object -> seen("", object)).toList(),
+          String.valueOf(meta.getResourceVersion()),
+          next);
     }
     var in = CodedInputStream.newInstance(body, MAGIC_BYTES, body.length - MAGIC_BYTES);
-    var items = new ArrayList<T>();
+    in.enableAliasing(true);
+    var items = new ArrayList<Change<T>>();
     var meta = new String[] {"", ""};
     unwrap(
         in,
         number ->
             switch (number) {
               case 1 -> Messages.message(in, of -> listMeta(in, of, meta));
-              case 2 -> items.add(item(in));
+              case 2 -> items.add(seen("", in));
               default -> false;
             });
-    return new Change.Page<>(items, meta[0], meta[1]);
+    return page(items, meta[0], meta[1]);
+  }
+
+  private static <T extends Shown> Change.Page<T> page(
+      List<Change<T>> objects, String version, String next) {
+    var items = new ArrayList<T>(objects.size());
+    var unread = new ArrayList<Change.Unread<T>>();
+    for (Change<T> object : objects) {
+      switch (object) {
+        case Change.Seen<T>(T item) -> items.add(item);
+        case Change.Unread<T> other -> unread.add(other);
+        default -> throw new IllegalStateException("no list brings " + object);
+      }
+    }
+    return new Change.Page<>(items, unread, version, next);
   }
 
   private static boolean listMeta(CodedInputStream in, int number, String[] into)
       throws IOException {
     boolean wanted = number == 2 || number == 3;
     if (wanted) {
-      into[number - 2] = in.readStringRequireUtf8();
+      into[number - 2] = in.readString();
     }
     return wanted;
   }
@@ -83,12 +100,50 @@ final class Codec<M extends HasMetadata, T extends Shown> {
     Messages.fields(in, number -> number == UNKNOWN_RAW && Messages.message(in, field));
   }
 
-  /** An embedded one. */
-  private T item(CodedInputStream in) throws IOException {
-    int limit = in.pushLimit(in.readRawVarint32());
-    T item = Objects.requireNonNull(kind.ofMessage()).read(in);
-    in.popLimit(limit);
-    return item;
+  /** An embedded one; whatever is wrong with it, the next begins where it ends. */
+  private Change<T> seen(String type, CodedInputStream in) throws IOException {
+    ByteBuffer message = in.readByteBuffer();
+    try {
+      Kind.Reader<T> reader = Objects.requireNonNull(kind.ofMessage());
+      return change(type, reader.read(CodedInputStream.newInstance(message.duplicate())));
+    } catch (IOException | RuntimeException unreadable) {
+      return new Change.Unread<>(key(message), unreadable.toString(), type.equals("DELETED"));
+    }
+  }
+
+  private Change<T> seen(String type, M object) {
+    try {
+      return change(type, kind.ofModel().apply(object));
+    } catch (RuntimeException unreadable) {
+      var meta = object.getMetadata();
+      String key = key(meta.getNamespace(), meta.getName());
+      return new Change.Unread<>(key, unreadable.toString(), type.equals("DELETED"));
+    }
+  }
+
+  /** As much as can be read; every object's first field is its metadata. */
+  private static String key(ByteBuffer message) {
+    var text = new String[] {"", ""};
+    try {
+      var in = CodedInputStream.newInstance(message);
+      Messages.fields(in, number -> number == 1 && Messages.message(in, of -> name(in, of, text)));
+    } catch (IOException | RuntimeException unreadable) {
+      // What came before it is known.
+    }
+    return key(text[0], text[1]);
+  }
+
+  private static boolean name(CodedInputStream in, int number, String[] into) throws IOException {
+    return switch (number) {
+      case 1 -> Messages.text(in, into, 1);
+      case 3 -> Messages.text(in, into, 0);
+      default -> false;
+    };
+  }
+
+  private static String key(@Nullable String namespace, @Nullable String name) {
+    String named = name == null ? "" : name;
+    return namespace == null || namespace.isEmpty() ? named : namespace + "/" + named;
   }
 
   /** Reads one event of a watch. */
@@ -101,12 +156,13 @@ final class Codec<M extends HasMetadata, T extends Shown> {
     M object = kind.type().cast(event.getObject());
     return event.getType().equals("BOOKMARK")
         ? new Change.Bookmark<>(object.getMetadata().getResourceVersion())
-        : change(event.getType(), kind.ofModel().apply(object));
+        : seen(event.getType(), object);
   }
 
   /** Reads one event of a watch. */
   Change<T> change(ByteBuffer message) throws IOException {
     var in = CodedInputStream.newInstance(message);
+    in.enableAliasing(true);
     var type = new StringBuilder();
     var changes = new ArrayList<Change<T>>(1);
     Messages.fields(
@@ -114,7 +170,7 @@ final class Codec<M extends HasMetadata, T extends Shown> {
         number ->
             switch (number) {
               case 1 -> {
-                type.append(in.readStringRequireUtf8());
+                type.append(in.readString());
                 yield true;
               }
               case 2 ->
@@ -136,7 +192,7 @@ final class Codec<M extends HasMetadata, T extends Shown> {
         in,
         number ->
             number == UNKNOWN_RAW
-                && changes.add(type.equals("ERROR") ? status(in) : change(type, item(in))));
+                && changes.add(type.equals("ERROR") ? status(in) : seen(type, in)));
     in.popLimit(limit);
     if (changes.isEmpty()) {
       throw new IOException("a watch event \"" + type + "\" with an empty object");
@@ -152,7 +208,7 @@ final class Codec<M extends HasMetadata, T extends Shown> {
         number ->
             switch (number) {
               case 3 -> {
-                message.append(in.readStringRequireUtf8());
+                message.append(in.readString());
                 yield true;
               }
               case 6 -> {

@@ -3,6 +3,7 @@ package dev.tranche.extender.cluster;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
+import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.List;
 import java.util.Set;
@@ -38,21 +39,26 @@ public final class Informers implements AutoCloseable {
     // What preemption needs comes last; nothing else waits for it.
     this.reflectors =
         List.of(
-            new Reflector<>(
+            reflector(
                 client,
                 NodeReader.kind(resources),
                 sink(this::nodeSeen, (uid, name) -> nodeGone(name), () -> listed("nodes"))),
-            new Reflector<>(
+            reflector(
                 client,
                 PodReader.kind(resources, core.packs()),
                 sink(this::podSeen, this::podGone, () -> listed("pods"))),
-            new Reflector<>(
+            reflector(
                 client,
                 BudgetReader.kind(),
                 sink(
                     (BudgetShown shown) -> loop.run(() -> core.budgetSeen(shown.budget())),
                     (uid, key) -> loop.run(() -> core.budgetGone(key)),
                     () -> loop.run(core::budgetsRead))));
+  }
+
+  private <M extends HasMetadata, T extends Shown> Reflector<T> reflector(
+      KubernetesClient client, Kind<M, T> kind, Reflector.Sink<T> sink) {
+    return new Reflector<>(client, kind, sink, core.metrics, core::nowMs);
   }
 
   /** Returns at once; the core is told when pods and nodes have been shown once. */

@@ -20,6 +20,11 @@ record Kind<M extends HasMetadata, T extends Shown>(
     Class<? extends KubernetesResourceList<M>> listType,
     Function<M, T> ofModel,
     @Nullable Reader<T> ofMessage) {
+  /** As the API's path says it, such as {@code pods}. */
+  String plural() {
+    return path.substring(path.lastIndexOf('/') + 1);
+  }
+
   /** Reads an object's message to the end of the stream, or to its limit. */
   @FunctionalInterface
   interface Reader<T> {

@@ -7,6 +7,8 @@ import java.util.Map;
 
 /**
  * How protobuf messages are read without classes of their own: what is not asked for is skipped.
+ * Strings are read as Go writes them, which does not ask whether they are UTF-8: what is not is
+ * replaced, since one pod's annotation must not end the reading of all pods.
  */
 final class Messages {
   private Messages() {}
@@ -65,8 +67,8 @@ final class Messages {
     return true;
   }
 
-  private static boolean text(CodedInputStream in, String[] into, int index) throws IOException {
-    into[index] = in.readStringRequireUtf8();
+  static boolean text(CodedInputStream in, String[] into, int index) throws IOException {
+    into[index] = in.readString();
     return true;
   }
 

@@ -80,7 +80,7 @@ final class NodeReader {
         in,
         number -> {
           if (number == 1) {
-            taints.add(in.readStringRequireUtf8());
+            taints.add(in.readString());
           }
           return number == 1;
         });
@@ -88,9 +88,9 @@ final class NodeReader {
 
   private boolean metadata(CodedInputStream in, int number) throws IOException {
     switch (number) {
-      case 1 -> name = in.readStringRequireUtf8();
-      case 5 -> uid = in.readStringRequireUtf8();
-      case 6 -> resourceVersion = in.readStringRequireUtf8();
+      case 1 -> name = in.readString();
+      case 5 -> uid = in.readString();
+      case 6 -> resourceVersion = in.readString();
       case 11 -> Messages.entry(in, labels::put);
       case 12 -> Messages.entry(in, annotations::put);
       default -> {

@@ -64,10 +64,10 @@ final class PodMessage {
 
   private boolean metadata(CodedInputStream in, int number) throws IOException {
     switch (number) {
-      case 1 -> name = in.readStringRequireUtf8();
-      case 3 -> namespace = in.readStringRequireUtf8();
-      case 5 -> uid = in.readStringRequireUtf8();
-      case 6 -> resourceVersion = in.readStringRequireUtf8();
+      case 1 -> name = in.readString();
+      case 3 -> namespace = in.readString();
+      case 5 -> uid = in.readString();
+      case 6 -> resourceVersion = in.readString();
       case 8 -> draft.createdAt(time(in));
       case 9 -> draft.deletedAt(time(in));
       case 11 -> Messages.entry(in, draft::label);
@@ -87,10 +87,10 @@ final class PodMessage {
     switch (number) {
       case 2 -> container(in, false);
       case 10 -> {
-        node = in.readStringRequireUtf8();
+        node = in.readString();
         draft.node(node);
       }
-      case 19 -> scheduler = in.readStringRequireUtf8().intern();
+      case 19 -> scheduler = in.readString().intern();
       case 20 -> container(in, true);
       case 25 -> draft.priority(in.readInt32());
       case 32 -> {
@@ -113,9 +113,9 @@ final class PodMessage {
         in,
         number -> {
           switch (number) {
-            case 1 -> own[0] = in.readStringRequireUtf8();
+            case 1 -> own[0] = in.readString();
             case 8 -> Messages.message(in, of -> resources(in, of, limits, requests));
-            case 24 -> own[1] = in.readStringRequireUtf8();
+            case 24 -> own[1] = in.readString();
             default -> {
               return false;
             }
@@ -144,12 +144,12 @@ final class PodMessage {
   private boolean status(CodedInputStream in, int number) throws IOException {
     switch (number) {
       case 1 -> {
-        String phase = in.readStringRequireUtf8();
+        String phase = in.readString();
         draft.phase(phase);
         ended = phase.equals("Succeeded") || phase.equals("Failed");
       }
       case 7 -> draft.startedAt(time(in));
-      case 11 -> draft.nominatedNode(in.readStringRequireUtf8());
+      case 11 -> draft.nominatedNode(in.readString());
       default -> {
         return false;
       }

@@ -1,5 +1,6 @@
 package dev.tranche.extender.cluster;
 
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.http.HttpResponse;
@@ -19,6 +20,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -32,8 +34,7 @@ final class Reflector<T extends Shown> implements AutoCloseable {
   private static final int PAGE = 250;
   private static final int GONE = 410;
   private static final long CALL_S_MAX = 30;
-  private static final long AGAIN_MS = 250;
-  private static final long AGAIN_MS_MAX = 30_000;
+  private static final long LOOK_S = 5;
 
   /** The API server ends a watch after that; so much later it has been lost unnoticed. */
   private static final int WATCH_S_MIN = 240;
@@ -45,6 +46,8 @@ final class Reflector<T extends Shown> implements AutoCloseable {
   private final Kind<?, T> kind;
   private final Codec<?, T> codec;
   private final Sink<T> sink;
+  private final LongSupplier clockMs;
+  private final Pulse pulse;
 
   /** The uids of those that matter, by key. */
   private final Map<String, String> known = new HashMap<>();
@@ -62,11 +65,19 @@ final class Reflector<T extends Shown> implements AutoCloseable {
     void listed();
   }
 
-  <M extends HasMetadata> Reflector(KubernetesClient client, Kind<M, T> kind, Sink<T> sink) {
-    this.client = client;
+  <M extends HasMetadata> Reflector(
+      KubernetesClient client,
+      Kind<M, T> kind,
+      Sink<T> sink,
+      ExtenderMetrics metrics,
+      LongSupplier clockMs) {
+    // What is tried again behind our back may open after we have given it up.
+    this.client = ApiClient.once(client, (int) TimeUnit.SECONDS.toMillis(CALL_S_MAX));
     this.kind = kind;
     this.codec = new Codec<>(kind, client.getKubernetesSerialization());
     this.sink = sink;
+    this.clockMs = clockMs;
+    this.pulse = new Pulse(kind.plural(), metrics, clockMs);
     this.thread = Thread.ofVirtual().name("watch " + kind.path()).unstarted(this::run);
   }
 
@@ -76,27 +87,32 @@ final class Reflector<T extends Shown> implements AutoCloseable {
 
   private void run() {
     String version = "";
-    long againMs = AGAIN_MS;
+    var again = new Again();
     while (!closed) {
+      long pauseMs;
       try {
         version = version.isEmpty() ? list() : version;
+        long sinceMs = clockMs.getAsLong();
         version = watch(version);
-        againMs = AGAIN_MS;
+        pauseMs = again.afterWatch(clockMs.getAsLong() - sinceMs);
       } catch (InterruptedException end) {
         return;
       } catch (ExecutionException | TimeoutException unreachable) {
-        againMs = failed(unreachable, againMs);
-      } catch (IOException | RuntimeException unreadable) {
+        failed(unreachable);
+        pauseMs = again.afterFailure();
+      } catch (Throwable unreadable) {
+        // Errors too: without this thread nothing of this kind is seen any more.
         version = "";
-        againMs = failed(unreadable, againMs);
+        failed(unreadable);
+        pauseMs = again.afterFailure();
       }
-      pause(againMs);
+      pause(pauseMs);
     }
   }
 
-  private long failed(Exception why, long againMs) {
+  private void failed(Throwable why) {
+    pulse.failed();
     log.warn("reading {} failed and is tried again: {}", kind.path(), why.toString());
-    return Math.min(2 * againMs, AGAIN_MS_MAX);
   }
 
   /** Never all replicas at once. */
@@ -114,6 +130,7 @@ final class Reflector<T extends Shown> implements AutoCloseable {
   private String list()
       throws IOException, InterruptedException, ExecutionException, TimeoutException {
     var listed = new HashSet<String>();
+    boolean allNamed = true;
     String next = "";
     Change.Page<T> page;
     do {
@@ -122,11 +139,20 @@ final class Reflector<T extends Shown> implements AutoCloseable {
         listed.add(item.key());
         seen(item);
       }
+      for (Change.Unread<T> there : page.unread()) {
+        unread(there);
+        listed.add(there.key());
+        allNamed &= !there.key().isEmpty();
+      }
       next = page.next();
     } while (!next.isEmpty());
     Set<String> missing = new HashSet<>(known.keySet());
     missing.removeAll(listed);
-    missing.forEach(this::gone);
+    if (allNamed) {
+      // Of one without a name we cannot say that it is not one of those.
+      missing.forEach(this::gone);
+    }
+    pulse.heard();
     sink.listed();
     return page.resourceVersion();
   }
@@ -141,8 +167,14 @@ final class Reflector<T extends Shown> implements AutoCloseable {
             .uri(uri("?limit=" + PAGE + more))
             .header("Accept", codec.accept())
             .build();
-    HttpResponse<byte[]> answer =
-        http.sendAsync(request, byte[].class).get(CALL_S_MAX, TimeUnit.SECONDS);
+    CompletableFuture<HttpResponse<byte[]>> asked = http.sendAsync(request, byte[].class);
+    HttpResponse<byte[]> answer;
+    try {
+      answer = asked.get(CALL_S_MAX, TimeUnit.SECONDS);
+    } catch (InterruptedException | TimeoutException late) {
+      asked.cancel(true);
+      throw late;
+    }
     if (!answer.isSuccessful()) {
       throw new IOException("status " + answer.code() + " " + answer.message());
     }
@@ -165,18 +197,23 @@ final class Reflector<T extends Shown> implements AutoCloseable {
         "?watch=true&allowWatchBookmarks=true&timeoutSeconds=%d&resourceVersion=%s"
             .formatted(seconds, from);
     var watching = new Watching(from);
+    CompletableFuture<WebSocket> opening =
+        client
+            .getHttpClient()
+            .newWebSocketBuilder()
+            .uri(WebSocket.toWebSocketUri(uri(query)))
+            .header("Accept", codec.accept())
+            // The API server's handshake wants one, whatever it is.
+            .header("Origin", client.getMasterUrl().toString())
+            .buildAsync(watching);
     WebSocket socket;
     try {
-      socket =
-          client
-              .getHttpClient()
-              .newWebSocketBuilder()
-              .uri(WebSocket.toWebSocketUri(uri(query)))
-              .header("Accept", codec.accept())
-              // The API server's handshake wants one, whatever it is.
-              .header("Origin", client.getMasterUrl().toString())
-              .buildAsync(watching)
-              .get(CALL_S_MAX, TimeUnit.SECONDS);
+      socket = opening.get(CALL_S_MAX, TimeUnit.SECONDS);
+    } catch (InterruptedException | TimeoutException late) {
+      // It may open yet, and the next one beside it.
+      watching.stopped();
+      var _ = opening.thenAccept(opened -> opened.sendClose(1_000, ""));
+      throw late;
     } catch (ExecutionException refused) {
       if (refused.getCause() instanceof WebSocketHandshakeException handshake
           && handshake.getResponse().code() == GONE) {
@@ -185,15 +222,37 @@ final class Reflector<T extends Shown> implements AutoCloseable {
       throw refused;
     }
     try {
-      return watching.ended.get(seconds + CALL_S_MAX, TimeUnit.SECONDS);
-    } catch (TimeoutException lost) {
-      return watching.stopped();
+      pulse.heard();
+      return end(watching, clockMs.getAsLong() + TimeUnit.SECONDS.toMillis(seconds + CALL_S_MAX));
     } catch (ExecutionException unreadable) {
       throw new IOException("an event of the watch", unreadable.getCause());
     } finally {
       watching.stopped();
       socket.sendClose(1_000, "");
     }
+  }
+
+  private String end(Watching watching, long untilMs)
+      throws InterruptedException, ExecutionException {
+    while (true) {
+      try {
+        return watching.ended.get(LOOK_S, TimeUnit.SECONDS);
+      } catch (TimeoutException quiet) {
+        if (pulse.lost()) {
+          failed(new TimeoutException("the watch has fallen silent"));
+          return watching.stopped();
+        }
+        if (clockMs.getAsLong() > untilMs) {
+          return watching.stopped();
+        }
+      }
+    }
+  }
+
+  private void unread(Change.Unread<T> object) {
+    pulse.unread();
+    String name = object.key().isEmpty() ? "an object without a name" : object.key();
+    log.warn("{}: {} cannot be read and is passed over: {}", kind.path(), name, object.why());
   }
 
   private void seen(T item) {
@@ -236,10 +295,12 @@ final class Reflector<T extends Shown> implements AutoCloseable {
       if (ended.isDone()) {
         return;
       }
+      pulse.heard();
       try {
         take(decoding.decoded());
         socket.request();
-      } catch (IOException | RuntimeException e) {
+      } catch (Throwable e) {
+        // Errors too: the one who waits must hear of it.
         ended.completeExceptionally(e);
       }
     }
@@ -254,7 +315,17 @@ final class Reflector<T extends Shown> implements AutoCloseable {
           version = item.resourceVersion();
           gone(item.key());
         }
-        case Change.Bookmark<T>(String at) -> version = at;
+        case Change.Bookmark<T>(String at) -> {
+          version = at;
+          pulse.bookmark();
+        }
+        case Change.Unread<T> object -> {
+          unread(object);
+          if (object.gone()) {
+            // Only a list that it is missing from can tell.
+            ended.complete("");
+          }
+        }
         case Change.Ended<T>(int code, String message) -> {
           log.debug("the watch of {} is over: {} {}", kind.path(), code, message);
           ended.complete("");

@@ -9,11 +9,10 @@ import io.vertx.core.Future;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
-import java.util.ArrayDeque;
-import java.util.ArrayList;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Queue;
+import java.util.Map;
 import java.util.Set;
 import java.util.UUID;
 import java.util.function.BooleanSupplier;
@@ -30,7 +29,6 @@ import java.util.stream.Stream;
 public final class Unshared {
   static final String REASON = "GpuShareMissing";
   static final int KNOWN_MAX = 10_000;
-  static final int WAITING_MAX = 1_000;
   static final int AT_ONCE_MAX = 10;
 
   private static final int NAME_CHARS_MAX = 200;
@@ -47,7 +45,14 @@ public final class Unshared {
   /** Uids of the pods that are there now. */
   private final Set<String> known = new HashSet<>();
 
-  private final Queue<Event> waiting = new ArrayDeque<>();
+  /** Those of them that are not told yet, by uid, in their order: never more than are known. */
+  private final Map<String, Untold> waiting = new LinkedHashMap<>();
+
+  /**
+   * @param key {@code namespace/name}
+   * @param annotation that asks for the share
+   */
+  private record Untold(String key, String uid, String annotation) {}
 
   /**
    * @param schedulerName that the webhook sends pods to, beside the cluster's default one
@@ -72,7 +77,7 @@ public final class Unshared {
   }
 
   private static Counter counter(ExtenderMetrics metrics, String outcome) {
-    String help = "Events for pods created past the webhook: dropped where too many wait.";
+    String help = "Events for pods created past the webhook: dropped where too many are known.";
     return metrics.counter("tranche.extender.unshared.events", help, "outcome", outcome);
   }
 
@@ -96,17 +101,18 @@ public final class Unshared {
     if (known.contains(pod.uid())) {
       return;
     }
-    if (known.size() >= KNOWN_MAX || waiting.size() >= WAITING_MAX) {
+    if (known.size() >= KNOWN_MAX) {
       // Not remembered: when it changes, it is told.
       dropped.increment();
       return;
     }
     known.add(pod.uid());
-    waiting.add(event(pod, annotation));
+    waiting.put(pod.uid(), new Untold(pod.key(), pod.uid(), annotation));
   }
 
   synchronized void gone(String uid) {
     known.remove(uid);
+    waiting.remove(uid);
   }
 
   private synchronized int pods() {
@@ -118,38 +124,34 @@ public final class Unshared {
     if (!deciding.getAsBoolean()) {
       return;
     }
-    for (Event event : due()) {
+    for (Untold pod : due()) {
       writer
-          .apply(event)
+          .apply(event(pod))
           .onSuccess(done -> written.increment())
-          .onFailure(failure -> unwritten(event, failure));
+          .onFailure(failure -> unwritten(pod, failure));
     }
   }
 
-  /** Of pods that are still there. */
-  private synchronized List<Event> due() {
-    var due = new ArrayList<Event>();
-    while (due.size() < AT_ONCE_MAX && !waiting.isEmpty()) {
-      Event next = waiting.remove();
-      if (known.contains(next.getInvolvedObject().getUid())) {
-        due.add(next);
-      }
-    }
+  private synchronized List<Untold> due() {
+    List<Untold> due = waiting.values().stream().limit(AT_ONCE_MAX).toList();
+    due.forEach(pod -> waiting.remove(pod.uid()));
     return due;
   }
 
   /** A conflict says that it is written already. */
-  private synchronized void unwritten(Event event, Throwable failure) {
+  private synchronized void unwritten(Untold pod, Throwable failure) {
     int code = failure instanceof KubernetesClientException e ? e.getCode() : 0;
     boolean passing = code < 400 || code >= 500 || code == TOO_MANY;
-    if (passing && waiting.size() < WAITING_MAX) {
-      waiting.add(event);
-    } else if (code != CONFLICT) {
-      refused.increment();
+    if (!passing) {
+      if (code != CONFLICT) {
+        refused.increment();
+      }
+    } else if (known.contains(pod.uid())) {
+      waiting.put(pod.uid(), pod);
     }
   }
 
-  private static Event event(PodShown pod, String annotation) {
+  private static Event event(Untold pod) {
     String now = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
     String namespace = pod.key().substring(0, pod.key().indexOf('/'));
     String name = pod.key().substring(namespace.length() + 1);
@@ -171,7 +173,7 @@ public final class Unshared {
         .withReason(REASON)
         .withMessage(
             "this pod asks for a share of a GPU (%s) and does not have it: it was created before Tranche's webhook or past it, so nothing has turned that into a request. Delete it and have it created anew; for a Deployment, kubectl rollout restart."
-                .formatted(annotation))
+                .formatted(pod.annotation()))
         .withNewSource()
         .withComponent("tranche-extender")
         .endSource()

@@ -29,27 +29,21 @@ public record NodeState(
     echoes = List.copyOf(echoes);
   }
 
-  /** Of a node that has had one config only. */
-  public NodeState(
-      boolean serving,
-      List<GpuFacts> gpus,
-      Map<String, Map<String, Map<String, Integer>>> holdings,
-      boolean holdingsKnown,
-      List<Assignment> echoes) {
-    this(serving, gpus, holdings, holdingsKnown, Map.of(), echoes);
-  }
-
   /** Replicas of an earlier config that a pod holds of a GPU. */
   int retired(String key, String uuid) {
     return retired.getOrDefault(key, Map.of()).getOrDefault(uuid, 0);
   }
 
-  /** What was held stays held while the kubelet cannot be asked. */
+  /**
+   * What was held stays held while the kubelet cannot be asked. What of it is retired is known of
+   * the GPUs as they were then only: of others all is counted, so that none is given twice.
+   */
   NodeState orHoldingsOf(@Nullable NodeState before) {
-    return holdingsKnown || before == null
-        ? this
-        : new NodeState(
-            serving, gpus, before.holdings, before.holdingsKnown, before.retired, echoes);
+    if (holdingsKnown || before == null) {
+      return this;
+    }
+    var kept = gpus.equals(before.gpus) ? before.retired : Map.<String, Map<String, Integer>>of();
+    return new NodeState(serving, gpus, before.holdings, before.holdingsKnown, kept, echoes);
   }
 
   /** Without what a pod that has ended held. */

@@ -65,7 +65,12 @@ public final class ReportReader {
     return now.equals(before)
         ? before
         : new NodeState(
-            now.serving(), before.gpus(), now.holdings(), now.holdingsKnown(), now.echoes());
+            now.serving(),
+            before.gpus(),
+            now.holdings(),
+            now.holdingsKnown(),
+            now.retired(),
+            now.echoes());
   }
 
   /** The sender's clock is only compared with itself: it tells the reading's age. */

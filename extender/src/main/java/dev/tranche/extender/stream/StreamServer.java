@@ -22,6 +22,7 @@ import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerOptions;
 import io.vertx.grpc.server.GrpcServerRequest;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -58,6 +59,7 @@ public final class StreamServer extends VerticleBase {
   private final Counter refused;
   private final Counter silent;
   private final Counter crowded;
+  private final Counter oversized;
   private final Callers callers = new Callers(PER_ADDRESS_MAX);
   private @Nullable HttpServer server;
 
@@ -84,6 +86,7 @@ public final class StreamServer extends VerticleBase {
     this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
     this.crowded = metrics.counter("tranche.extender.streams.ended", help, "cause", "crowded");
+    this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
   }
 
   @Override
@@ -201,6 +204,15 @@ public final class StreamServer extends VerticleBase {
       }
       String why = "reports are for the node of the token, " + stream.node;
       close(stream, GrpcStatus.PERMISSION_DENIED, why);
+      return;
+    }
+    Optional<String> broken = Bounds.broken(report);
+    if (broken.isPresent()) {
+      oversized.increment();
+      if (callers.worthALine(stream.node, core.nowMs())) {
+        log.warn("the stream of node {} is ended: {}", stream.node, broken.get());
+      }
+      close(stream, GrpcStatus.INVALID_ARGUMENT, broken.get());
       return;
     }
     stream.reported(report, core.nowMs());

@@ -269,6 +269,17 @@ public final class Core {
             : page.of(node, nowMs);
   }
 
+  /**
+   * A node's GPUs as they are for this pod, as in {@link #evaluator}; it may be read on any thread.
+   *
+   * @param own the node with its hold; empty: none has
+   */
+  Fleet.Seen seen(PodFacts pod, String node, String own, long nowMs) {
+    return node.equals(own) || nominatedOn(node)
+        ? fleet.seen(node, new Fleet.Present(before(pod), Set.of()).without(pod), nowMs)
+        : evaluations.seen(node, nowMs);
+  }
+
   private boolean nominatedOn(String node) {
     return ledger.nominations() > 0
         && ledger.holds(node).stream().anyMatch(hold -> ledger.nominated(hold.uid()));

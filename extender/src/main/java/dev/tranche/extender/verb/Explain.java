@@ -168,10 +168,7 @@ public final class Explain {
     String own = hold.map(Hold::node).orElse("");
     var looked = new ArrayList<Looked>();
     for (String name : core.ledger.nodes()) {
-      Fleet.Seen seen =
-          name.equals(own)
-              ? core.fleet.without(pod, name, nowMs)
-              : core.evaluations.seen(name, nowMs);
+      Fleet.Seen seen = core.seen(pod, name, own, nowMs);
       if (!seen.gpus().isEmpty()) {
         looked.add(new Looked(name, core.ledger.replicasPerGpu(name, pod.resource()), seen));
       }

@@ -71,11 +71,6 @@ public final class Fleet {
     return evaluate(node, ask, seen(node, present.without(pod), nowMs), policy);
   }
 
-  /** A node's GPUs as if the pod were not there. */
-  Seen without(PodFacts pod, String node, long nowMs) {
-    return seen(node, Present.ALL.without(pod), nowMs);
-  }
-
   static Evaluation evaluate(String node, Ask ask, Seen seen, Policy policy) {
     Outcome outcome =
         switch (seen.availability()) {

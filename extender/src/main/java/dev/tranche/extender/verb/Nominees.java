@@ -1,6 +1,7 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.placement.Placement;
@@ -11,7 +12,6 @@ import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
@@ -25,13 +25,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Nominees {
   static final int PODS_MAX = 1_000;
-  private static final long SETTLE_MS_MAX = 1_000;
+
+  /** Each filter spends that on others' plans at most; it must answer its own pod's in time. */
+  private static final long SETTLE_MS_MAX = 50;
 
   /** By uid, those first that were seen first. */
   private final Map<String, Nominee> nominees = new LinkedHashMap<>();
 
   /** What a plan was made from; the same again need not be tried. */
-  private record Tried(long ledgerVersion, long loadVersion) {}
+  private record Tried(long ledgerVersion, long loadVersion, boolean budgetsRead) {}
 
   private static final class Nominee {
     final String node;
@@ -41,6 +43,9 @@ public final class Nominees {
     boolean settled;
 
     @Nullable Tried tried;
+
+    /** When the round began that it last had its turn in; 0: none yet. */
+    long turnMs;
 
     Nominee(String node, long sinceMs, boolean settled) {
       this.node = node;
@@ -89,27 +94,46 @@ public final class Nominees {
     }
   }
 
-  /** Before others are given room: the GPUs of those that are nominated are held, if possible. */
+  private record Open(PodFacts pod, Nominee nominee) {}
+
+  /**
+   * Before others are given room: the GPUs of those that are nominated are held, if possible. Those
+   * that the time was not enough for come first the next time; among equals, by priority.
+   */
   void settle(Core core) {
-    List<PodFacts> open =
+    if (nominees.isEmpty()) {
+      return;
+    }
+    List<Open> open =
         nominees.entrySet().stream()
             .filter(entry -> !entry.getValue().settled)
-            .flatMap(entry -> core.ledger.pod(entry.getKey()).stream())
-            .sorted(Comparator.comparingInt(pod -> -pod.standing().priority()))
+            .flatMap(
+                entry ->
+                    core.ledger.pod(entry.getKey()).stream()
+                        .map(pod -> new Open(pod, entry.getValue())))
+            .sorted(
+                Comparator.<Open>comparingLong(each -> each.nominee().turnMs)
+                    .thenComparingInt(each -> -each.pod().standing().priority()))
             .toList();
-    long untilMs = core.nowMs() + SETTLE_MS_MAX;
-    for (PodFacts pod : open) {
-      if (core.nowMs() <= untilMs) {
-        settle(core, pod, Objects.requireNonNull(nominees.get(pod.uid())));
+    long nowMs = core.nowMs();
+    for (Open each : open) {
+      if (core.nowMs() > nowMs + SETTLE_MS_MAX) {
+        return;
       }
+      each.nominee().turnMs = nowMs;
+      settle(core, each.pod(), each.nominee());
     }
   }
 
   private static void settle(Core core, PodFacts pod, Nominee nominee) {
-    boolean scheduled =
-        core.ledger.hold(pod.uid()).isPresent() && !core.ledger.nominated(pod.uid());
+    Optional<Hold> elsewhere =
+        core.ledger.hold(pod.uid()).filter(hold -> !core.ledger.nominated(pod.uid()));
+    if (elsewhere.filter(hold -> hold.stage() == Hold.Stage.TENTATIVE).isPresent()) {
+      // It may come to nothing: then the room where the pod is nominated is its again.
+      return;
+    }
     boolean late = core.nowMs() - nominee.sinceMs >= Timing.DEFAULT.nominatedMs();
-    nominee.settled = scheduled || late;
+    nominee.settled = elsewhere.isPresent() || late;
     if (nominee.settled || tried(core, nominee.node).equals(nominee.tried)) {
       return;
     }
@@ -123,7 +147,8 @@ public final class Nominees {
   }
 
   private static Tried tried(Core core, String node) {
-    return new Tried(core.ledger.version(node), core.loads.version(node));
+    boolean budgetsRead = core.budgetsUnread().isEmpty();
+    return new Tried(core.ledger.version(node), core.loads.version(node), budgetsRead);
   }
 
   /** However long ago they were told to go: these are who the pod was nominated for. */
@@ -138,6 +163,10 @@ public final class Nominees {
   /** Not all victims are known to go yet: where the fewest more would make room. */
   private static Optional<Placement> expected(
       Core core, PodFacts pod, String node, Set<String> leaving) {
+    if (core.budgetsUnread().isPresent()) {
+      // Who would go is chosen by budgets: without them it would be somebody else.
+      return Optional.empty();
+    }
     var candidates =
         Preempt.candidates(core, pod, node).stream()
             .filter(candidate -> !leaving.contains(candidate.pod().uid()))

@@ -11,6 +11,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Base64;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** The same objects as a real API server (1.34.4) sent them, in both encodings. */
@@ -71,6 +72,79 @@ final class CodecTest {
     assertThat(added.facts().orElseThrow().requests())
         .isEqualTo(later.facts().orElseThrow().requests());
     assertThat(added.resourceVersion()).isEqualTo("17928");
+  }
+
+  /** The API server takes any bytes of a client that speaks protobuf. */
+  @Test
+  void annotationThatIsNotUtf8_isReplaced_andAllIsRead() throws Exception {
+    String body = new String(message("pods"), StandardCharsets.ISO_8859_1);
+    String broken = body.replace("\u0012\u00030.3", "\u0012\u0003\u00ff.3");
+    assertThat(broken).isNotEqualTo(body);
+    var page = pods.page(broken.getBytes(StandardCharsets.ISO_8859_1), PROTOBUF);
+    assertThat(page.unread()).isEmpty();
+    assertThat(page.items()).hasSameSizeAs(pods.page(message("pods"), PROTOBUF).items());
+    assertThat(page.items().getFirst().facts().orElseThrow().annotations())
+        .containsEntry("tranche.dev/gpu-fraction", "\ufffd.3");
+  }
+
+  @Test
+  void objectThatCannotBeRead_isNamed_andTheOthersAreRead() throws Exception {
+    byte[] page = list(pod("bad", BROKEN), pod("good", new byte[0]), BROKEN);
+    var read = pods.page(page, PROTOBUF);
+    assertThat(read.items()).extracting(PodShown::key).containsExactly("ns/good");
+    assertThat(read.unread()).extracting(Change.Unread::key).containsExactly("ns/bad", "");
+    assertThat(read.resourceVersion()).isEqualTo("17");
+  }
+
+  @Test
+  void changeOfAnObjectThatCannotBeRead_saysWhetherItIsGone() throws Exception {
+    for (String type : List.of("MODIFIED", "DELETED")) {
+      byte[] object = unknown(pod("bad", BROKEN));
+      byte[] event = joined(field(1, bytes(type)), field(2, field(1, object)));
+      assertThat(pods.change(ByteBuffer.wrap(event)))
+          .isInstanceOfSatisfying(
+              Change.Unread.class,
+              unread -> {
+                assertThat(unread.key()).isEqualTo("ns/bad");
+                assertThat(unread.gone()).isEqualTo(type.equals("DELETED"));
+              });
+    }
+  }
+
+  /** Of a wire type that there is not. */
+  private static final byte[] BROKEN = {0x17};
+
+  private static byte[] pod(String name, byte[] spec) {
+    byte[] meta = joined(field(1, bytes(name)), field(3, bytes("ns")), field(5, bytes("u")));
+    return joined(field(1, meta), field(2, spec));
+  }
+
+  private static byte[] list(byte[]... items) {
+    byte[] all = field(1, field(2, bytes("17")));
+    for (byte[] item : items) {
+      all = joined(all, field(2, item));
+    }
+    return unknown(all);
+  }
+
+  private static byte[] unknown(byte[] raw) {
+    return joined(bytes("k8s\0"), field(2, raw));
+  }
+
+  /** One of a length that a single byte can say. */
+  private static byte[] field(int number, byte[] value) {
+    assertThat(value.length).isLessThan(128);
+    return joined(new byte[] {(byte) (number << 3 | 2), (byte) value.length}, value);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static byte[] joined(byte[]... parts) {
+    var all = ByteBuffer.allocate(Stream.of(parts).mapToInt(part -> part.length).sum());
+    Stream.of(parts).forEach(all::put);
+    return all.array();
   }
 
   @Test

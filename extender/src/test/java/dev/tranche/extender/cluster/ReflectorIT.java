@@ -2,9 +2,11 @@ package dev.tranche.extender.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
@@ -24,6 +26,8 @@ final class ReflectorIT {
   private final LinkedBlockingQueue<String> told = new LinkedBlockingQueue<>();
   private final LinkedBlockingQueue<String> asked = new LinkedBlockingQueue<>();
   private final AtomicInteger lists = new AtomicInteger();
+  private final AtomicInteger watches = new AtomicInteger();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private KubernetesClient client;
   private Reflector<NodeShown> reflector;
 
@@ -55,7 +59,13 @@ final class ReflectorIT {
             told.add("listed");
           }
         };
-    reflector = new Reflector<>(client, NodeReader.kind(List.of("nvidia.com/gpu")), sink);
+    reflector =
+        new Reflector<>(
+            client,
+            NodeReader.kind(List.of("nvidia.com/gpu")),
+            sink,
+            new ExtenderMetrics(registry),
+            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
     reflector.start();
   }
 
@@ -70,7 +80,9 @@ final class ReflectorIT {
   private void answer(HttpServerRequest request) {
     asked.add(String.valueOf(request.query()));
     String upgrade = request.getHeader("Upgrade");
-    if (upgrade != null) {
+    if (upgrade != null && watches.incrementAndGet() == 1) {
+      request.response().setStatusCode(503).end();
+    } else if (upgrade != null) {
       watch(request);
     } else if (request.getParam("continue") != null) {
       request.response().end(list("", node("c", "c1")));
@@ -81,7 +93,7 @@ final class ReflectorIT {
     }
   }
 
-  /** The first breaks off, the second says that it knows no more of the past. */
+  /** The first that opens breaks off, the second says that it knows no more of the past. */
   private void watch(HttpServerRequest request) {
     String from = request.getParam("resourceVersion");
     request
@@ -98,6 +110,10 @@ final class ReflectorIT {
                 socket.writeTextMessage(event("ERROR", status.put("code", 410)));
               }
             });
+  }
+
+  private double failures() {
+    return registry.get("tranche.extender.watch.failures").tag("kind", "nodes").counter().count();
   }
 
   private static String event(String type, JsonObject object) {
@@ -142,9 +158,11 @@ final class ReflectorIT {
     }
     assertThat(asked.stream().filter(query -> !query.contains("watch")))
         .containsExactly("limit=250", "limit=250&continue=more+please", "limit=250");
-    assertThat(asked.stream().filter(query -> query.contains("watch")).limit(2))
+    assertThat(asked.stream().filter(query -> query.contains("watch")).limit(3))
         .satisfiesExactly(
+            refused -> assertThat(refused).endsWith("resourceVersion=10"),
             first -> assertThat(first).endsWith("resourceVersion=10"),
             second -> assertThat(second).endsWith("resourceVersion=12"));
+    assertThat(failures()).as("tried again by us, and by nobody behind our back").isOne();
   }
 }

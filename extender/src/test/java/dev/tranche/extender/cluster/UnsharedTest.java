@@ -11,6 +11,7 @@ import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -125,16 +126,58 @@ class UnsharedTest {
   }
 
   @Test
-  void events_areFewAtOnce_andTheRestIsDropped_untilThePodChanges() {
-    for (int i = 0; i <= Unshared.WAITING_MAX; i++) {
+  void podsPastTheBound_areDropped_andToldWhenTheyChange() {
+    for (int i = 0; i <= Unshared.KNOWN_MAX; i++) {
       unshared.seen(shown(asking("p" + i).build()));
     }
     assertThat(events("dropped")).isEqualTo(1);
     unshared.tick();
     assertThat(created).hasSize(Unshared.AT_ONCE_MAX);
-    unshared.seen(shown(asking("p" + Unshared.WAITING_MAX).build()));
+    unshared.gone("uid-p0");
+    unshared.seen(shown(asking("p" + Unshared.KNOWN_MAX).build()));
     assertThat(events("dropped")).isEqualTo(1);
-    assertThat(pods()).isEqualTo(Unshared.WAITING_MAX + 1);
+    assertThat(pods()).isEqualTo(Unshared.KNOWN_MAX);
+  }
+
+  @Test
+  void allPodsOfALargeFirstList_areTold() {
+    int pods = 2_000;
+    for (int i = 0; i < pods; i++) {
+      unshared.seen(shown(asking("p" + i).build()));
+    }
+    for (int i = 0; i < pods / Unshared.AT_ONCE_MAX; i++) {
+      unshared.tick();
+    }
+    assertThat(events("dropped")).isZero();
+    assertThat(created).hasSize(pods);
+  }
+
+  @Test
+  void whoDoesNotDecide_keepsNothingOfPodsThatAreGone() {
+    deciding = false;
+    for (int i = 0; i < 2 * Unshared.KNOWN_MAX; i++) {
+      unshared.seen(shown(asking("p" + i).build()));
+      unshared.gone("uid-p" + i);
+    }
+    unshared.seen(shown(asking("last").build()));
+    deciding = true;
+    unshared.tick();
+    assertThat(created)
+        .extracting(event -> event.getInvolvedObject().getName())
+        .containsExactly("last");
+    assertThat(events("dropped")).isZero();
+  }
+
+  @Test
+  void podThatIsGoneWhileItsEventFails_isNotTriedAgain() {
+    var writing = Promise.<Void>promise();
+    answer = writing.future();
+    unshared.seen(shown(asking("a").build()));
+    unshared.tick();
+    unshared.gone("uid-a");
+    writing.fail(new KubernetesClientException("busy", 500, null));
+    unshared.tick();
+    assertThat(created).hasSize(1);
   }
 
   @Test

@@ -343,7 +343,8 @@ final class LedgerTest {
 
   private static NodeState state(
       Map<String, Map<String, Map<String, Integer>>> holdings, List<Assignment> echoes) {
-    return new NodeState(true, List.of(gpu("gpu-0", 0), gpu("gpu-1", 1)), holdings, true, echoes);
+    return new NodeState(
+        true, List.of(gpu("gpu-0", 0), gpu("gpu-1", 1)), holdings, true, Map.of(), echoes);
   }
 
   static GpuFacts gpu(String uuid, int index) {

@@ -167,7 +167,7 @@ final class World {
       if (nowMs - listedAtMs > random.nextInt(LIST_AGE_MS)) {
         list();
       }
-      return new NodeState(serving, gpus, listed, listKnown, List.copyOf(kept.values()));
+      return new NodeState(serving, gpus, listed, listKnown, Map.of(), List.copyOf(kept.values()));
     }
   }
 

@@ -10,12 +10,14 @@ import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** Replicas of two configs on one GPU: never more is offered than the kubelet can give. */
@@ -24,6 +26,7 @@ class GenerationsTest {
   private static final String UUID = "GPU-0";
 
   private final Ledger ledger = new Ledger(Timing.DEFAULT);
+  private @Nullable NodeState before;
 
   private static NodeReport.Builder report(int replicas, int withheld) {
     return NodeReport.newBuilder()
@@ -50,8 +53,11 @@ class GenerationsTest {
         .build();
   }
 
+  /** As a stream's inbox does: what has not changed is kept from one report to the next. */
   private void tell(NodeReport.Builder report) {
-    ledger.apply(ReportReader.read(NODE, report.build(), 0).report(), 0);
+    Event.Reported read = ReportReader.read(NODE, report.build(), 0, before).report();
+    before = read.state();
+    ledger.apply(read, 0);
   }
 
   private void bound(String name, int replicas, int of) {
@@ -59,11 +65,7 @@ class GenerationsTest {
   }
 
   private static PodFacts pod(
-      String uid,
-      String name,
-      @org.jspecify.annotations.Nullable String node,
-      int replicas,
-      int of) {
+      String uid, String name, @Nullable String node, int replicas, int of) {
     var request = new Demand.Request("main", Demand.Kind.APP, replicas);
     var annotations = Map.of(Names.GPU, UUID, Names.REPLICAS_PER_GPU, Integer.toString(of));
     return new PodFacts(
@@ -125,6 +127,18 @@ class GenerationsTest {
     bind(pod("next", "web-0", null, 2, 4));
     tell(report(4, 2).addHoldings(holds("web-0", 7, 3)));
     assertThat(free()).isZero();
+  }
+
+  @Test
+  void coarserConfig_whileTheKubeletCannotBeAsked_givesNothingTwice() {
+    tell(report(10, 2).addHoldings(holds("old", 10, 2)));
+    bound("old", 2, 20);
+    tell(report(10, 2).addHoldings(holds("old", 10, 2)));
+    assertThat(free()).isEqualTo(8);
+    tell(report(10, 2).setHoldingsKnown(false));
+    assertThat(free()).as("the same GPUs: still retired").isEqualTo(8);
+    tell(report(4, 0).setHoldingsKnown(false));
+    assertThat(free()).as("of other GPUs it is not known").isEqualTo(2);
   }
 
   private void bind(PodFacts pod) {

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.Standing;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
@@ -75,6 +76,20 @@ final class ExplainTest {
     Placement place = world.core.evaluate(pod, "a").placement().orElseThrow();
     world.core.told(new Event.Reserve(pod, "a", place));
     assertThat(explained().getJsonArray("fitted")).hasSize(1);
+  }
+
+  @Test
+  void gpuHeldForANominatedPod_isNotHeldAgainstOneOfHigherPriority() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    PodFacts nominated = FakeWorld.pod("n", 10).with(new Standing(5, Map.of(), 1, false, "a"));
+    Placement place = world.core.evaluate(nominated, "a").placement().orElseThrow();
+    world.core.told(new Event.Nominate(nominated, Map.of("a", place), "a"));
+    world.core.told(new Event.PodSeen(nominated));
+    PodFacts urgent = FakeWorld.pod("p", 3);
+    world.core.told(new Event.PodSeen(urgent.with(new Standing(6, Map.of(), 1, false, null))));
+    assertThat(explained().getJsonArray("fitted")).hasSize(1);
+    world.core.told(new Event.PodSeen(urgent.with(new Standing(4, Map.of(), 1, false, null))));
+    assertThat(explained().getJsonArray("fitted")).isEmpty();
   }
 
   private JsonObject explained() {

@@ -79,7 +79,7 @@ final class FakeWorld implements Nodes, Api {
           uuid,
           new LoadReading(gpus[i].usedBytes(), gpus[i].sm(), 0, nowMs, gpus[i].usedBytesByPod()));
     }
-    var state = new NodeState(true, facts, holdings, true, List.of());
+    var state = new NodeState(true, facts, holdings, true, Map.of(), List.of());
     core.reported(new Event.Reported(node, state), readings);
   }
 

@@ -143,6 +143,57 @@ final class NomineesTest {
   }
 
   @Test
+  void nomineeWhoseWayElsewhereComesToNothing_hasItsRoomHeldAgain() {
+    nominated();
+    second.report("b", new Gpu("b0", 0, 0));
+    first = second;
+    new Filter(second.core, new Asked(), 0).filter(urgent("a"), List.of("a", "b"), false);
+    assertThat(second.core.ledger.hold("urgent")).get().extracting("node").isEqualTo("b");
+    // Asked while it is expected on b.
+    offered("q", 5, LOW);
+    passes(Timing.DEFAULT.tentativeMs() + 1);
+    victims().forEach(this::leaves);
+    victims().forEach(this::gone);
+    assertThat(offered("q", 5, LOW)).isFalse();
+  }
+
+  @Test
+  void whoElseWillGo_isNotGuessed_beforeBudgetsAreRead() {
+    second = new FakeWorld(Policy.LOAD);
+    second.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
+    first = second;
+    fill();
+    nominate("a");
+    offered("q", 1, LOW);
+    assertThat(second.core.ledger.nominations()).isZero();
+    second.core.budgetsRead();
+    offered("q", 1, LOW);
+    assertThat(second.core.ledger.nominations()).isOne();
+  }
+
+  /** Each look at the clock costs 20 ms: one filter has time for a few of them only. */
+  @Test
+  void manyNominees_takeTurns_overSeveralFilters() {
+    int nominees = 20;
+    for (int i = 0; i < nominees; i++) {
+      String node = "n" + i;
+      second.report(node, new Gpu(node + "-0", 0, 0));
+      PodFacts pod = FakeWorld.pod("u" + i, 10);
+      tell(new Event.PodSeen(pod.with(new Standing(HIGH, Map.of(), 1, false, node))));
+    }
+    first = second;
+    second.stepMs = 20;
+    int before = 0;
+    for (int asked = 0; asked < nominees; asked++) {
+      new Filter(second.core, new Asked(), 0).filter(FakeWorld.pod("q", 1), List.of("n0"), false);
+      int held = second.core.ledger.nominations();
+      assertThat(held - before).isLessThan(4);
+      before = held;
+    }
+    assertThat(before).isEqualTo(nominees);
+  }
+
+  @Test
   void nominees_areBounded() {
     for (int i = 0; i <= Nominees.PODS_MAX; i++) {
       PodFacts pod = FakeWorld.pod("u" + i, 10);
