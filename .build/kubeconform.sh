@@ -41,4 +41,4 @@ build() {
   take "$prometheus_operator" example/prometheus-operator-crd/monitoring.coreos.com_{servicemonitors,podmonitors,prometheusrules}.yaml
 }
 
-cached kubeconform build "$kubeconform" "$kubernetes" "$karpenter" "$karpenter_aws" "$cert_manager" "$prometheus_operator"
+cached kubeconform build "${BASH_SOURCE[0]}" "$kubeconform" "$kubernetes" "$karpenter" "$karpenter_aws" "$cert_manager" "$prometheus_operator"

@@ -33,16 +33,16 @@ mkdir "$opt/native"
 cp "$root/deploy/image/logging.properties" "$opt/etc/"
 cp "$root/LICENSE" "$opt/"
 
-# What the runtime, JNA, and the driver's libraries and programs link to; its folders as the distribution has them, by which
-# container runtimes know where to put the driver.
+# What the runtime (zlib where its JDK is a distribution's), JNA, and the driver's libraries and programs link to; its folders
+# as the distribution has them, by which container runtimes know where to put the driver.
 c_library() {
   local container name
   local wanted=(bin sbin lib lib64 etc/debian_version etc/os-release usr/lib/os-release etc/ld.so.conf etc/ld.so.conf.d etc/ld.so.cache)
   for name in 'ld-linux*.so*' 'libc.so.*' 'libm.so.*' 'libdl.so.*' 'libpthread.so.*' 'librt.so.*' 'libresolv.so.*' \
-    'libnss_dns.so.*' 'libnss_files.so.*' 'libgcc_s.so.*' 'libstdc++.so.*'; do
+    'libnss_dns.so.*' 'libnss_files.so.*' 'libgcc_s.so.*' 'libstdc++.so.*' 'libz.so.*'; do
     wanted+=("usr/lib/*/$name" "usr/lib64/$name" "usr/lib/$name")
   done
-  for name in libc6 libgcc-s1 libstdc++6 gcc-12-base; do wanted+=("usr/share/doc/$name/copyright"); done
+  for name in libc6 zlib1g libgcc-s1 libstdc++6 'gcc-*-base'; do wanted+=("usr/share/doc/$name/copyright"); done
   container=$(docker create "$base" true)
   # Not every image has all of them.
   docker export "$container" | tar -C "$work/root" --wildcards --transform='s,^\./,,' -xf - "${wanted[@]}" "${wanted[@]/#/./}" 2>/dev/null || true
@@ -64,20 +64,24 @@ image() {
   docker build --no-cache -q -t "$tag" "$work" >/dev/null 2>"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
 }
 
+# The caches, and the socket that the fake kubelet calls, must be the caller's: the root of a rootless engine is the caller.
+case $(docker info -f '{{.SecurityOptions}}') in *name=rootless*) user=0:0 ;; *) user=$(id -u):$(id -g) ;; esac
+
 # train PART [OPTION...]: starts it in the image, where it finds no cluster, stops it after a while, and keeps what the JVM has
 # learnt of loading and linking: a part then starts in a fraction of the time. OPTIONs are for docker run.
 train() {
-  local container
-  container=$(docker run -d --user 0 --network none --tmpfs /tmp:exec -v "$work/aot:/aot" -e NODE_NAME=training -e POD_NAMESPACE=training \
+  container=$(docker run -d --user "$user" --network none --tmpfs /tmp:exec -v "$work/aot:/aot" -e NODE_NAME=training -e POD_NAMESPACE=training \
     -e FAIL_ON_INIT_ERROR=false -e KUBERNETES_MASTER=https://127.0.0.1:1 -e TRANCHE_NODE_PLUGIN_SERVICE_ACCOUNT=training:training \
     "${@:2}" "$tag" /opt/tranche/runtime/bin/java "-XX:AOTCacheOutput=/aot/$1.aot" "@/opt/tranche/etc/$1.args")
-  if [ "$1" = node-plugin ]; then wait "$kubelet"; fi
+  # Each training is a process of its own: however it ends, its container goes.
+  trap 'docker rm -f "$container" >/dev/null 2>&1 || true' EXIT
+  # The cache is only a poorer one where, say, the image's C library is older than what the library was linked with.
+  [ "$1" != node-plugin ] || wait "$kubelet" || echo "warning: the node plugin was trained without GPUs, so it will start more slowly" >&2
   # From the first line of its log on: a busy machine may take long to get there.
   for _ in $(seq 300); do [ -z "$(docker logs "$container" 2>&1 | head -n 1)" ] || break; sleep 0.2; done
   sleep 8
   docker stop -t 300 "$container" >/dev/null
   [ -s "$work/aot/$1.aot" ] || { docker logs "$container" >&2; echo "error: the training of $1 left no cache" >&2; exit 1; }
-  docker rm "$container" >/dev/null
 }
 
 # The node plugin meets GPUs and a kubelet, and an extender that does not answer: a registration and the kubelet's calls are
@@ -88,7 +92,9 @@ train_node_plugin() {
   "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 --enable-native-access=ALL-UNNAMED -cp "$root/e2e/target/classes:$root/e2e/target/lib/*" \
     dev.tranche.e2e.bench.PluginTraining "$node" "$node/nvml/libnvidia-ml.so.1" &
   kubelet=$!
-  for _ in $(seq 100); do [ ! -S "$node/device-plugins/kubelet.sock" ] || break; sleep 0.2; done
+  for _ in $(seq 300); do [ ! -S "$node/device-plugins/kubelet.sock" ] || break; sleep 0.2; done
+  # The engine would make folders of what is missing.
+  [ -S "$node/device-plugins/kubelet.sock" ] || { echo "error: the kubelet of the node plugin's training does not start" >&2; exit 1; }
   train node-plugin --tmpfs /var/lib/tranche -e CONFIG_FILE=/config.yaml -e TRANCHE_EXTENDER_ADDRESS=127.0.0.1:1 \
     -v "$node/config.yaml:/config.yaml:ro" -v "$node/driver:/driver-root:ro" \
     -v "$node/device-plugins:/var/lib/kubelet/device-plugins" -v "$node/pod-resources:/var/lib/kubelet/pod-resources"

@@ -2,6 +2,16 @@
 #ifndef TRANCHE_FAKENVML_STATE_H
 #define TRANCHE_FAKENVML_STATE_H
 
+/*
+ * With the headers of glibc 2.38 and later strtol and sscanf would become __isoc23_ ones, which the C library of an
+ * older image does not have. The macro's name has changed with the standard's.
+ */
+#include <features.h>
+#undef __GLIBC_USE_C2X_STRTOL
+#define __GLIBC_USE_C2X_STRTOL 0
+#undef __GLIBC_USE_C23_STRTOL
+#define __GLIBC_USE_C23_STRTOL 0
+
 enum { GPUS_MAX = 64, MIGS_MAX = 256, PROCESSES_MAX = 256, XIDS_MAX = 256, TEXT_MAX = 96, LINKS_MAX = 18 };
 
 struct gpu {

@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin;
 
 import dev.tranche.api.node.Assignment;
-import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
@@ -210,14 +209,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     LOG.info("config {}: {}", usable.name(), usable.config());
     asked = usable.name();
     broken = false;
-    state
-        .config(usable.config())
-        .ifPresentOrElse(this::planned, () -> state.configStatus(inUse(asked)));
+    state.config(usable).ifPresentOrElse(this::planned, () -> state.configError(""));
     publish();
-  }
-
-  private static ConfigStatus inUse(String name) {
-    return ConfigStatus.newBuilder().setName(name).build();
   }
 
   /** What the config that was last asked for, and can be read, makes of these GPUs. */
@@ -229,7 +222,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         LOG.info("config {} makes of the GPUs: {}", asked, fits.summary());
         if (!broken) {
           used.run();
-          state.configStatus(inUse(asked));
+          state.configError("");
         }
         if (!fits.summary().equals(advertised) && !advertised.isEmpty()) {
           events.node("ConfigUsed", called(asked) + " is in use: " + fits.summary(), false);
@@ -240,7 +233,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void refused(String name, String reason) {
-    state.configStatus(state.configStatus().toBuilder().setError(reason).build());
+    state.configError(reason);
     metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
     events.node(
         "ConfigRefused",

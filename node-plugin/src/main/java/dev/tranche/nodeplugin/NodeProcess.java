@@ -186,7 +186,7 @@ final class NodeProcess implements NvmlThread.Listener {
 
   @Override
   public void starting() {
-    pulse.beat();
+    pulse.start();
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin;
 import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
@@ -27,12 +28,12 @@ final class NodeState {
   private final Supplier<Hardware> hardware;
   private final HeldReplicas held = new HeldReplicas();
   // In use in an earlier run, as the config that this one was given first.
-  private @Nullable Config before;
+  private Outcome.@Nullable Usable before;
   // The last one asked for; it may not fit the GPUs of now and fit those of later.
-  private @Nullable Config wanted;
-  private @Nullable Config config;
+  private Outcome.@Nullable Usable wanted;
+  private Outcome.@Nullable Usable config;
   private SharingPlan.@Nullable Fits plan;
-  private ConfigStatus configStatus = ConfigStatus.getDefaultInstance();
+  private String configError = "";
   private @Nullable List<GpuStatus> gpus;
   private String driverAwaited = "";
   private String driverVersion = "";
@@ -51,17 +52,18 @@ final class NodeState {
   }
 
   /** Uses a config from now on, unless it does not fit these GPUs; then the one before stays. */
-  Optional<SharingPlan> config(Config now) {
+  Optional<SharingPlan> config(Outcome.Usable now) {
     wanted = now;
     if (gpus == null) {
-      before = config;
+      // Only the first can have been in use; those between it and the newest never were.
+      before = before == null ? config : before;
       config = now;
       return Optional.empty();
     }
     return Optional.of(plan(now, gpus));
   }
 
-  private SharingPlan plan(Config now, List<GpuStatus> of) {
+  private SharingPlan plan(Outcome.Usable now, List<GpuStatus> of) {
     SharingPlan planned = made(now, of);
     if (planned instanceof SharingPlan.Fits fits) {
       config = now;
@@ -70,13 +72,14 @@ final class NodeState {
       plan = before != null && made(before, of) instanceof SharingPlan.Fits old ? old : null;
       config = plan == null ? null : before;
     } else if (config != null
-        && SharingPlan.of(config, infos(of)) instanceof SharingPlan.Fits old) {
+        && SharingPlan.of(config.config(), infos(of)) instanceof SharingPlan.Fits old) {
       plan = old;
     }
     return planned;
   }
 
-  private SharingPlan made(Config by, List<GpuStatus> of) {
+  private SharingPlan made(Outcome.Usable usable, List<GpuStatus> of) {
+    Config by = usable.config();
     return hardware
         .get()
         .nodes()
@@ -89,12 +92,21 @@ final class NodeState {
     return gpus.stream().map(GpuStatus::info).toList();
   }
 
-  void configStatus(ConfigStatus now) {
-    configStatus = now;
+  /**
+   * Why the config last asked for is not in use.
+   *
+   * @param now empty: it is
+   */
+  void configError(String now) {
+    configError = now;
   }
 
+  /** The name is that of the config in use, whatever was asked for since. */
   ConfigStatus configStatus() {
-    return configStatus;
+    return ConfigStatus.newBuilder()
+        .setName(config == null ? "" : config.name())
+        .setError(configError)
+        .build();
   }
 
   /** The plan of the config last asked for, if these are other GPUs than before. */
@@ -187,12 +199,12 @@ final class NodeState {
     List<GpuStatus> served = served();
     Map<String, GpuSharing> sharing =
         mps instanceof MpsStanding.Missing
-            ? WithoutMps.of(plan.byUuid(), config, infos(served))
+            ? WithoutMps.of(plan.byUuid(), config.config(), infos(served))
             : plan.byUuid();
-    List<Object> madeOf = madeOf(config, sharing, served);
+    List<Object> madeOf = madeOf(config.config(), sharing, served);
     if (replicas == null || !madeOf.equals(replicasMadeOf)) {
       replicasMadeOf = madeOf;
-      replicas = NodeReplicas.of(config, served, sharing, held.all());
+      replicas = NodeReplicas.of(config.config(), served, sharing, held.all());
     }
     return Optional.of(replicas);
   }

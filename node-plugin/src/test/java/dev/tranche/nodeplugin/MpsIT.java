@@ -188,6 +188,17 @@ class MpsIT {
   }
 
   @Test
+  void configThatDoesNotFit_afterARestart_leavesTheOneThatThePluginUsedLast() throws Exception {
+    Path kept = Files.createDirectory(folder.resolve("state")).resolve("config-last");
+    Files.writeString(kept, "any\n" + Files.readString(folder.resolve("config/any")));
+    config(20_000);
+    daemon();
+    ready();
+    assertThat(mps.told("set_default_device_pinned_mem_limit GPU-0 1536M")).isEqualTo(1);
+    assertThat(logged("daemon.log")).contains("the one before stays in use");
+  }
+
+  @Test
   void newResource_leavesTheDaemonOfTheOtherOne() throws Exception {
     nvml.state(gpu(0, ""), gpu(1, ""));
     String one = "{name: gpu, devices: [\"0\"], replicas: 10}";

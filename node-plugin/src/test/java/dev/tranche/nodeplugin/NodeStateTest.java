@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
@@ -30,16 +31,20 @@ class NodeStateTest {
         .toList();
   }
 
-  private static Config replicas(int replicas) {
+  private static Outcome.Usable replicas(int replicas) {
     return config("timeSlicing", replicas);
   }
 
-  private static Config config(String strategy, int replicas) {
+  private static Outcome.Usable config(String strategy, int replicas) {
     Findings findings = new Findings();
     String yaml =
         "sharing: {%s: {resources: [{name: gpu, replicas: %d}]}}".formatted(strategy, replicas);
-    return Config.of(
-        Settings.read(List.of(), Map.of(), findings), ConfigFile.parse(yaml, findings), findings);
+    Config config =
+        Config.of(
+            Settings.read(List.of(), Map.of(), findings),
+            ConfigFile.parse(yaml, findings),
+            findings);
+    return new Outcome.Usable("of-" + replicas, config, Set.of(), yaml);
   }
 
   private int healthy() {
@@ -91,6 +96,7 @@ class NodeStateTest {
     state.config(replicas(6000));
     assertThat(state.gpus(gpus(2))).containsInstanceOf(SharingPlan.DoesNotFit.class);
     assertThat(state.configKnown()).isFalse();
+    assertThat(state.configStatus().getName()).isEmpty();
     assertThat(state.replicas()).isEmpty();
     assertThat(state.gpus(gpus(1))).containsInstanceOf(SharingPlan.Fits.class);
     assertThat(healthy()).isEqualTo(6000);
@@ -99,11 +105,14 @@ class NodeStateTest {
   @Test
   void firstConfigThatDoesNotFit_leavesTheOneOfTheEarlierRun() {
     state.config(replicas(4));
+    state.config(replicas(7000));
     state.config(replicas(6000));
     assertThat(state.gpus(gpus(2))).containsInstanceOf(SharingPlan.DoesNotFit.class);
     assertThat(state.configKnown()).isTrue();
+    assertThat(state.configStatus().getName()).isEqualTo("of-4");
     assertThat(healthy()).isEqualTo(8);
     assertThat(state.gpus(gpus(1))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(state.configStatus().getName()).isEqualTo("of-6000");
     assertThat(healthy()).isEqualTo(6000);
   }
 

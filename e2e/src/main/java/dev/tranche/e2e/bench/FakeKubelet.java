@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -118,7 +119,11 @@ final class FakeKubelet implements AutoCloseable {
     double[] tookUs = new double[calls];
     Promise<Void> done = Promise.promise();
     vertx.runOnContext(v -> next(0, tookUs, call, done));
-    done.future().await();
+    try {
+      done.future().await(60, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new IllegalStateException(calls + " calls to " + plugin + " take over 60 s", e);
+    }
     return tookUs;
   }
 

@@ -11,12 +11,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Pulse {
   private static final long SILENCE_MIN_MS = 60_000;
+  // Without persistence mode NVML initialises each GPU, seconds for a big one.
+  private static final long START_MIN_MS = 300_000;
   private static final int INTERVALS = 10;
 
   private final long silenceMaxMs;
   private final LongSupplier clockMs;
   // Null before the first call and while no driver is there to be asked.
-  private volatile @Nullable Long lastMs;
+  private volatile @Nullable Awaited awaited;
+
+  /** A sign of life, and how long the next may take. */
+  private record Awaited(long sinceMs, long maxMs) {}
 
   /**
    * @param intervalMs between samples
@@ -27,30 +32,40 @@ public final class Pulse {
     this.clockMs = clockMs;
   }
 
-  /** NVML is about to be started, has started, or has been sampled or found to be gone. */
+  /** NVML is about to be started, which may take longer than a sample. */
+  public void start() {
+    awaited = new Awaited(clockMs.getAsLong(), Math.max(START_MIN_MS, silenceMaxMs));
+  }
+
+  /** NVML has started, or has been sampled or found to be gone. */
   public void beat() {
-    lastMs = clockMs.getAsLong();
+    awaited = new Awaited(clockMs.getAsLong(), silenceMaxMs);
   }
 
   /** NVML has said that it does not start: until it is tried again nothing can hang. */
   public void rest() {
-    lastMs = null;
+    awaited = null;
   }
 
   /** Time since NVML last answered, or was first asked; 0 while nobody waits for it. */
   public long silentMs() {
-    Long last = lastMs;
-    return last == null ? 0 : clockMs.getAsLong() - last;
+    Awaited now = awaited;
+    return now == null ? 0 : silentMs(now);
+  }
+
+  private long silentMs(Awaited now) {
+    return clockMs.getAsLong() - now.sinceMs();
   }
 
   /** Not ready: the process had better be started anew. */
   public Readiness alive() {
-    long silentMs = silentMs();
-    return silentMs <= silenceMaxMs
-        ? Readiness.unless(List.of())
-        : Readiness.unless(
-            List.of(
-                "the GPUs have not been read for %d s, %d s at most: a call into NVML hangs"
-                    .formatted(silentMs / 1_000, silenceMaxMs / 1_000)));
+    Awaited now = awaited;
+    if (now == null || silentMs(now) <= now.maxMs()) {
+      return Readiness.unless(List.of());
+    }
+    return Readiness.unless(
+        List.of(
+            "the GPUs have not been read for %d s, %d s at most: a call into NVML hangs"
+                .formatted(silentMs(now) / 1_000, now.maxMs() / 1_000)));
   }
 }

@@ -14,6 +14,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
@@ -202,9 +203,18 @@ final class MpsControl {
       case SharingPlan.DoesNotFit misfit -> {
         trouble = "the config is refused: " + misfit.reason();
         LOG.error("{}; the one before stays in use", trouble);
-        yield before;
+        yield before.needed() ? before : keptPlan().orElse(before);
       }
     };
+  }
+
+  /** Of the config that the plugin used last and goes on with; empty: none that fits. */
+  private Optional<MpsPlan> keptPlan() {
+    return kept.read(source)
+        .map(usable -> SharingPlan.of(usable.config(), gpus))
+        .filter(SharingPlan.Fits.class::isInstance)
+        .map(SharingPlan.Fits.class::cast)
+        .map(fits -> MpsPlan.of(fits.byUuid(), gpus, standAlone));
   }
 
   private void tell(MpsStatus now) {

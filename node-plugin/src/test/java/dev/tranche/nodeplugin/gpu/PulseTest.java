@@ -15,18 +15,31 @@ class PulseTest {
   }
 
   @Test
-  void start_thatHangs_isDeathAfterAMinute() {
+  void start_thatHangs_isDeathAfterFiveMinutes() {
     Pulse pulse = new Pulse(1_000, () -> nowMs);
+    pulse.start();
+    nowMs += 300_000;
+    assertThat(pulse.alive().ready()).isTrue();
+    nowMs++;
+    assertThat(pulse.silentMs()).isEqualTo(300_001);
+    assertThat(pulse.alive().ready()).isFalse();
+    assertThat(pulse.alive().sentences()).singleElement().asString().contains("300 s", "NVML");
+  }
+
+  @Test
+  void silence_afterASlowStart_isDeathAfterAMinute() {
+    Pulse pulse = new Pulse(1_000, () -> nowMs);
+    pulse.start();
+    nowMs += 100_000;
     pulse.beat();
     nowMs += 60_001;
-    assertThat(pulse.silentMs()).isEqualTo(60_001);
     assertThat(pulse.alive().ready()).isFalse();
   }
 
   @Test
   void start_thatFailed_isWaitedForWithoutEnd() {
     Pulse pulse = new Pulse(1_000, () -> nowMs);
-    pulse.beat();
+    pulse.start();
     pulse.rest();
     nowMs += 1_000_000;
     assertThat(pulse.silentMs()).isZero();
