@@ -17,10 +17,13 @@ import org.junit.jupiter.api.Test;
 class EventIndexTest {
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
-  /** The reason is the first literal of these calls that is one word of several capitals. */
+  /**
+   * The reason is the first literal of these calls that is one word of several capitals, or a
+   * constant.
+   */
   private static final Pattern WRITTEN =
       Pattern.compile(
-          "(?:withReason|events\\.node|events\\.pod|new HealthNews)\\([^;\"]*\"([A-Z][a-z]+[A-Z]\\w+)\"");
+          "(?:(?:withReason|events\\.node|events\\.pod|new HealthNews)\\([^;\"]*|String REASON = )\"([A-Z][a-z]+[A-Z]\\w+)\"");
 
   private static final Pattern ROW = Pattern.compile("^\\| (`.*?) \\|");
   private static final Pattern REASON = Pattern.compile("`(\\w+)`");
