@@ -11,7 +11,6 @@ import dev.tranche.webhook.nodes.GpuNode;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 import java.util.regex.Pattern;
@@ -46,15 +45,7 @@ class PodMutatorPropertyTest {
           "nvidia.com/use-gputype",
           "mine");
 
-  private final PodMutator mutator =
-      new PodMutator(
-          new MutationRules(
-              List.of("nvidia.com/gpu"),
-              10,
-              "tranche-scheduler",
-              "nvidia",
-              MutationRules.Memory.DEFAULT,
-              Set.of(Dialect.values())));
+  private final PodMutator mutator = new PodMutator(Reviews.RULES);
 
   @Test
   void anyPod_isDeniedInSentences_orRewrittenOnce_andOnlyInOurPlaces() {

@@ -27,15 +27,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class ReviewReaderTest {
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
-  private final PodMutator mutator =
-      new PodMutator(
-          new MutationRules(
-              List.of("nvidia.com/gpu"),
-              10,
-              "tranche-scheduler",
-              "nvidia",
-              MutationRules.Memory.DEFAULT,
-              Set.of(Dialect.values())));
+  private final PodMutator mutator = new PodMutator(Reviews.RULES);
   private final Guard guard =
       new Guard(
           new GuardRules(

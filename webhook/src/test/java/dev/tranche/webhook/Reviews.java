@@ -9,10 +9,21 @@ import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.Set;
 
 /** AdmissionReviews as the API server sends them, and pods made of less. */
 final class Reviews {
   static final ObjectMapper JSON = new ObjectMapper();
+
+  /** Ten replicas per GPU, and whoever's words. */
+  static final MutationRules RULES =
+      new MutationRules(
+          List.of("nvidia.com/gpu"),
+          10,
+          "tranche-scheduler",
+          "nvidia",
+          MutationRules.Memory.DEFAULT,
+          Set.of(Dialect.values()));
 
   private Reviews() {}
 

@@ -13,7 +13,6 @@ import java.nio.file.Path;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -70,15 +69,7 @@ class SentencesTest {
     }
   }
 
-  private static final PodMutator MUTATOR =
-      new PodMutator(
-          new MutationRules(
-              List.of("nvidia.com/gpu"),
-              10,
-              "tranche-scheduler",
-              "nvidia",
-              MutationRules.Memory.DEFAULT,
-              Set.of(Dialect.values())));
+  private static final PodMutator MUTATOR = new PodMutator(Reviews.RULES);
 
   private static final String HALF = "{'gpu-fraction':'0.5'}";
 

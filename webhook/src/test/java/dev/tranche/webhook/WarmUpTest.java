@@ -6,19 +6,10 @@ import dev.tranche.webhook.AdmissionReview.Read;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 class WarmUpTest {
-  private final PodMutator mutator =
-      new PodMutator(
-          new MutationRules(
-              List.of("nvidia.com/gpu"),
-              10,
-              "tranche-scheduler",
-              "nvidia",
-              MutationRules.Memory.DEFAULT,
-              Set.of()));
+  private final PodMutator mutator = new PodMutator(Reviews.RULES);
 
   @Test
   void reviews_areOfAPodOfOurs_andOfAnother() {

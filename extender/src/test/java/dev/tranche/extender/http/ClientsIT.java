@@ -3,19 +3,7 @@ package dev.tranche.extender.http;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import dev.tranche.api.Names;
-import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.placement.MemoryGuard;
-import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.verb.Asked;
-import dev.tranche.extender.verb.Bind;
-import dev.tranche.extender.verb.Core;
-import dev.tranche.extender.verb.Filter;
-import dev.tranche.extender.verb.Idle;
-import dev.tranche.extender.verb.Loop;
-import dev.tranche.extender.verb.Preempt;
-import dev.tranche.extender.verb.Prioritize;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientOptions;
@@ -25,7 +13,6 @@ import io.vertx.core.net.SocketAddress;
 import java.io.ByteArrayInputStream;
 import java.security.cert.CertificateFactory;
 import java.security.cert.X509Certificate;
-import java.util.List;
 import javax.net.ssl.SSLException;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.jspecify.annotations.Nullable;
@@ -48,23 +35,12 @@ final class ClientsIT {
 
   @BeforeEach
   void start() throws Exception {
-    var idle = new Idle();
-    var core =
-        new Core(
-            Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
-    var asked = new Asked();
+    var verbs = Verbs.idle(metrics);
     server =
         new VerbServer(
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
-            core,
-            loop ->
-                new VerbRoutes(
-                    new ExtenderReader(List.of(Names.RESOURCE)),
-                    new Filter(core, asked, 0),
-                    new Prioritize(core),
-                    new Bind(core, asked, idle, new Loop(vertx.getOrCreateContext())),
-                    new Preempt(core),
-                    metrics));
+            verbs.core(),
+            loop -> verbs.routes(loop, Gate.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();
     server.listen(ours.server(), clients(ours)).await();
   }

@@ -2,19 +2,8 @@ package dev.tranche.extender.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.Names;
-import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.placement.MemoryGuard;
-import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.verb.Asked;
-import dev.tranche.extender.verb.Bind;
-import dev.tranche.extender.verb.Core;
-import dev.tranche.extender.verb.Filter;
-import dev.tranche.extender.verb.Idle;
 import dev.tranche.extender.verb.Loop;
-import dev.tranche.extender.verb.Preempt;
-import dev.tranche.extender.verb.Prioritize;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
@@ -24,7 +13,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
-import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -44,21 +32,9 @@ final class OverloadIT {
   }
 
   private void serve(long readWithinMs) {
-    var metrics = new ExtenderMetrics(registry);
-    var idle = new Idle();
-    var core =
-        new Core(
-            Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
-    var asked = new Asked();
     routes =
-        new VerbRoutes(
-            new ExtenderReader(List.of(Names.RESOURCE)),
-            new Filter(core, asked, 0),
-            new Prioritize(core),
-            new Bind(core, asked, idle, new Loop(vertx.getOrCreateContext())),
-            new Preempt(core),
-            metrics,
-            readWithinMs);
+        Verbs.idle(new ExtenderMetrics(registry))
+            .routes(new Loop(vertx.getOrCreateContext()), readWithinMs);
     server =
         vertx
             .createHttpServer()
