@@ -23,6 +23,8 @@ public final class HeldReplicas {
 
   private Map<Key, HeldReplica> byKey = Map.of();
   private Map<Key, Long> missingSinceMs = Map.of();
+  // Unknown of what an earlier run has kept.
+  private Map<Key, String> holders = Map.of();
 
   /** What an earlier run has kept. */
   public void restore(Collection<HeldReplica> kept) {
@@ -32,7 +34,8 @@ public final class HeldReplicas {
   }
 
   /**
-   * Takes note of a List; a replica seen for the first time is of the sharing in use.
+   * Takes note of a List; a replica seen for the first time is of the sharing in use, and so is one
+   * that another container has got within the time that it was missing.
    *
    * @param sharing by uuid
    * @param nowMs of a clock that only rises
@@ -40,14 +43,26 @@ public final class HeldReplicas {
    */
   public boolean update(List<Holding> holdings, Map<String, GpuSharing> sharing, long nowMs) {
     Map<Key, HeldReplica> now = new HashMap<>();
+    Map<Key, String> nowHeldBy = new HashMap<>();
     for (Holding holding : holdings) {
+      String holder =
+          holding.getNamespace() + "/" + holding.getPod() + "/" + holding.getContainer();
       for (String id : holding.getDeviceIdsList()) {
         Key key = new Key(holding.getResource(), id);
         HeldReplica known = byKey.get(key);
-        now.put(key, known != null ? known : seen(key, sharing));
+        boolean same = holders.getOrDefault(key, holder).equals(holder);
+        now.put(key, known != null && same ? known : seen(key, sharing));
+        nowHeldBy.put(key, holder);
       }
     }
     keepMissing(now, nowMs);
+    holders.forEach(
+        (key, holder) -> {
+          if (now.containsKey(key)) {
+            nowHeldBy.putIfAbsent(key, holder);
+          }
+        });
+    holders = nowHeldBy;
     boolean news = !now.equals(byKey);
     byKey = news ? now : byKey;
     return news;

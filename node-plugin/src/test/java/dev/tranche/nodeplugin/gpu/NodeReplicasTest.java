@@ -199,6 +199,17 @@ class NodeReplicasTest {
   }
 
   @Test
+  void idThatAnotherPodGetsAtOnce_isOfTheSharingThatItWasGivenUnder() {
+    Holding before = holding(GPU, "GPU-0::2").toBuilder().setPod("before").build();
+    hold(sharing(GPU, 10), before);
+    Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
+    held.update(List.of(), four, nowMs);
+    assertThat(held.update(List.of(before.toBuilder().setPod("after").build()), four, nowMs))
+        .isTrue();
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(2);
+  }
+
+  @Test
   void restored_countsAsWhatItWasGivenFor() {
     held.restore(List.of(new HeldReplica(GPU, "GPU-0::0", 2)));
     assertThat(hold(sharing(GPU, 4), "GPU-0::0")).isFalse();
