@@ -26,6 +26,8 @@ sources_hash() {
 prepare_jars() {
   [ "$(cat "$root/target/jars.stamp" 2>/dev/null)" != "$(sources_hash)" ] || return 0
   step "building the jars"
+  # A library that is needed no more would else stay, and go into the image.
+  rm -rf "$root"/{webhook,extender,node-plugin,e2e}/target/lib
   (cd "$root" && ./mvnw -q -B -T2 package -DskipTests -Dspotless.check.skip -Dcyclonedx.skip)
   jars_are_built
 }
