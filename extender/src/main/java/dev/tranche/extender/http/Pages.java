@@ -41,8 +41,9 @@ final class Pages {
       text.append("\nchosen:\n");
       node(text, chosen, "chosenGpus");
     }
-    nodes(text, "also fitted", explained, "fitted", "fittedCount");
-    nodes(text, "refused", explained, "refused", "refusedCount");
+    int others = explained.getInteger("fittedCount") - (chosen == null ? 0 : 1);
+    nodes(text, "also fitted", explained.getJsonArray("fitted"), others);
+    nodes(text, "refused", explained.getJsonArray("refused"), explained.getInteger("refusedCount"));
     JsonObject byReason = explained.getJsonObject("refusedByReason");
     byReason.forEach(
         reason ->
@@ -53,12 +54,10 @@ final class Pages {
                 .append('\n'));
   }
 
-  private static void nodes(
-      StringBuilder text, String title, JsonObject explained, String key, String countKey) {
-    JsonArray nodes = explained.getJsonArray(key);
+  private static void nodes(StringBuilder text, String title, JsonArray nodes, int count) {
     if (!nodes.isEmpty()) {
       text.append('\n').append(title).append(" (").append(nodes.size()).append(" shown, ");
-      text.append(explained.getInteger(countKey)).append(" in all):\n");
+      text.append(count).append(" in all):\n");
       nodes.forEach(node -> node(text, (JsonObject) node, "gpus"));
     }
   }
