@@ -16,16 +16,20 @@ final class Reviews {
   static final ObjectMapper JSON = new ObjectMapper();
 
   /** Ten replicas per GPU, and whoever's words. */
-  static final MutationRules RULES =
-      new MutationRules(
-          List.of("nvidia.com/gpu"),
-          10,
-          "tranche-scheduler",
-          "nvidia",
-          MutationRules.Memory.DEFAULT,
-          Set.of(Dialect.values()));
+  static final MutationRules RULES = rules(Set.of(Dialect.values()));
 
   private Reviews() {}
+
+  /** The same, but only these others' words. */
+  static MutationRules rules(Set<Dialect> dialects) {
+    return new MutationRules(
+        List.of("nvidia.com/gpu"),
+        10,
+        "tranche-scheduler",
+        "nvidia",
+        MutationRules.Memory.DEFAULT,
+        dialects);
+  }
 
   static byte[] bytes(String name) {
     try (var in = Reviews.class.getResourceAsStream("/reviews/" + name + ".json")) {

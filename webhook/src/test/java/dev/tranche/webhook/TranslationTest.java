@@ -138,14 +138,7 @@ class TranslationTest {
   }
 
   private static PodMutator mutator(Set<Dialect> dialects) {
-    return new PodMutator(
-        new MutationRules(
-            List.of("nvidia.com/gpu"),
-            10,
-            "tranche-scheduler",
-            "nvidia",
-            MutationRules.Memory.DEFAULT,
-            dialects));
+    return new PodMutator(Reviews.rules(dialects));
   }
 
   private static JsonNode pod(String text) {

@@ -28,7 +28,6 @@ final class PodMessage {
   private String resourceVersion = "";
   private String scheduler = "";
   private @Nullable String node;
-  private boolean ended;
 
   PodMessage read(CodedInputStream in) throws IOException {
     Messages.fields(
@@ -54,7 +53,7 @@ final class PodMessage {
         uid,
         resourceVersion,
         node,
-        ended,
+        draft.ended(),
         facts,
         host,
         scheduler,
@@ -143,11 +142,7 @@ final class PodMessage {
 
   private boolean status(CodedInputStream in, int number) throws IOException {
     switch (number) {
-      case 1 -> {
-        String phase = in.readString();
-        draft.phase(phase);
-        ended = phase.equals("Succeeded") || phase.equals("Failed");
-      }
+      case 1 -> draft.phase(in.readString());
       case 7 -> draft.startedAt(time(in));
       case 11 -> draft.nominatedNode(in.readString());
       default -> {

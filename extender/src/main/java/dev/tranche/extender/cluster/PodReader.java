@@ -32,7 +32,6 @@ public final class PodReader {
 
   private static PodShown shown(Pod pod, List<String> resources, boolean packs) {
     var meta = pod.getMetadata();
-    String phase = pod.getStatus() == null ? null : pod.getStatus().getPhase();
     PodDraft draft = draft(pod);
     Optional<PodFacts> facts = draft.facts(resources);
     Optional<String> unmetShare = draft.unmetShare(resources);
@@ -42,7 +41,7 @@ public final class PodReader {
         meta.getUid(),
         String.valueOf(meta.getResourceVersion()),
         pod.getSpec().getNodeName(),
-        "Succeeded".equals(phase) || "Failed".equals(phase),
+        draft.ended(),
         facts,
         matters ? host(pod) : HostRequest.NONE,
         Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "").intern(),

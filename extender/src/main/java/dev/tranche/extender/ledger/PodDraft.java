@@ -150,7 +150,8 @@ public final class PodDraft {
         || annotation.startsWith(Names.GPU_MEMORY_OF);
   }
 
-  private boolean ended() {
+  /** Whether it has come to its end, well or not. */
+  public boolean ended() {
     return phase.equals("Succeeded") || phase.equals("Failed");
   }
 
