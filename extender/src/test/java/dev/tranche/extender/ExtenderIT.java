@@ -13,8 +13,6 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
-import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClientOptions;
@@ -38,24 +36,20 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The whole process against an API server that remembers, with node plugins that answer. */
-@EnableKubernetesMockClient(crud = true)
 final class ExtenderIT {
   private static final String NAMESPACE = "gpu";
   private static final long GIB = 1L << 30;
   private static final Duration PATIENCE = Duration.ofSeconds(20);
 
-  KubernetesMockServer server;
-  KubernetesClient client;
+  private final MockCluster cluster = new MockCluster();
+  private final KubernetesClient client = cluster.client();
   private final Vertx vertx = Vertx.vertx();
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<Binding> bindings = new CopyOnWriteArrayList<>();
-  private MockCluster cluster;
   private Extender extender;
 
   @BeforeEach
-  @SuppressWarnings("NullAway") // The mock server's extension has set its fields by now.
   void start() throws Exception {
-    cluster = new MockCluster(server, client);
     cluster.reviewTokens();
     acceptBindings();
     cluster.certificate();
@@ -70,6 +64,7 @@ final class ExtenderIT {
   void stop() {
     extender.close();
     vertx.close().await();
+    cluster.close();
   }
 
   @Test
@@ -389,14 +384,13 @@ final class ExtenderIT {
 
   @Test
   void readiness_saysWhatIsMissing() throws Exception {
-    client.secrets().inNamespace(NAMESPACE).withName("tranche-extender-tls").delete();
-    try (var bare = new Extender(config(false), client)) {
+    try (var bare = new Extender(config("young", false), client)) {
       bare.start().toCompletionStage().toCompletableFuture().get();
       var answer = send(bare.metricsPort(), "GET", "/readyz", "");
       assertThat(answer.statusCode()).isEqualTo(503);
       assertThat(answer.body())
           .isEqualTo(
-              "Secret gpu/tranche-extender-tls with our certificate is not there yet; the webhook"
+              "Secret gpu/young-extender-tls with our certificate is not there yet; the webhook"
                   + " writes it\n");
     }
   }
@@ -428,8 +422,12 @@ final class ExtenderIT {
   }
 
   static ExtenderConfig config(boolean service) {
+    return config("tranche", service);
+  }
+
+  private static ExtenderConfig config(String name, boolean service) {
     return new ExtenderConfig(
-        "tranche",
+        name,
         NAMESPACE,
         "extender-0",
         List.of(Names.RESOURCE),
@@ -459,7 +457,8 @@ final class ExtenderIT {
   }
 
   private void acceptBindings() {
-    server
+    cluster
+        .server()
         .expect()
         .post()
         .withPath("/api/v1/namespaces/team-a/pods/trainer/binding")

@@ -10,31 +10,70 @@ import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.api.model.authentication.TokenReview;
 import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.server.mock.KubernetesMixedDispatcher;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
 import io.fabric8.kubernetes.client.utils.Serialization;
+import io.fabric8.mockwebserver.Context;
+import io.fabric8.mockwebserver.MockWebServer;
+import io.fabric8.mockwebserver.ServerRequest;
+import io.fabric8.mockwebserver.ServerResponse;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SelfSignedCertificate;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /** An API server that carries out bindings as the real one does: node and annotations at once. */
-final class MockCluster {
+final class MockCluster implements AutoCloseable {
   private static final String NAMESPACE = "gpu";
   private final KubernetesMockServer server;
   private final KubernetesClient client;
   private final Set<String> accepted = ConcurrentHashMap.newKeySet();
   private final AtomicInteger reviews = new AtomicInteger();
 
-  MockCluster(KubernetesMockServer server, KubernetesClient client) {
-    this.server = server;
-    this.client = client;
+  MockCluster() {
+    var expected = new HashMap<ServerRequest, Queue<ServerResponse>>();
+    var remembering = new KubernetesMixedDispatcher(expected);
+    server =
+        new KubernetesMockServer(
+            new Context(Serialization.jsonMapper()),
+            new MockWebServer(),
+            expected,
+            remembering,
+            true);
+    server.init();
+    client = server.createClient();
+  }
+
+  KubernetesMockServer server() {
+    return server;
+  }
+
+  KubernetesClient client() {
+    return client;
+  }
+
+  /**
+   * In the background: where a watch ends while an object is being sent to it, the mock's one
+   * thread waits half a minute for itself, and closing it would fail the test.
+   */
+  @Override
+  public void close() {
+    Thread.ofVirtual()
+        .start(
+            () -> {
+              try (client) {
+                server.destroy();
+              }
+            });
   }
 
   /** Of node plugins {@code token-of-NODE}, of another account {@code token-of-default}. */

@@ -9,8 +9,6 @@ import dev.tranche.api.node.NodeDirective;
 import dev.tranche.extender.stream.FakeNode;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
-import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonArray;
@@ -35,7 +33,6 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Two replicas; the one that is asked dies with binds under way, and the other goes on. */
-@EnableKubernetesMockClient(crud = true)
 final class ReplicasIT {
   private static final int PODS = 200;
 
@@ -49,12 +46,11 @@ final class ReplicasIT {
   private static final List<String> NAMES =
       IntStream.range(0, NODES).mapToObj(i -> "node-" + i).toList();
 
-  KubernetesMockServer server;
-  KubernetesClient client;
+  private final MockCluster cluster = new MockCluster();
+  private final KubernetesClient client = cluster.client();
   private final Vertx vertx = Vertx.vertx();
   private final HttpClient http = HttpClient.newHttpClient();
   private final List<PluginStreams> plugins = new ArrayList<>();
-  private MockCluster cluster;
   private Extender first;
   private Extender second;
   private String lastAnswer = "";
@@ -96,9 +92,7 @@ final class ReplicasIT {
   }
 
   @BeforeEach
-  @SuppressWarnings("NullAway") // The mock server's extension has set its fields by now.
   void start() throws Exception {
-    cluster = new MockCluster(server, client);
     cluster.reviewTokens();
     cluster.certificate();
     NAMES.forEach(cluster::node);
@@ -127,6 +121,7 @@ final class ReplicasIT {
     first.close();
     second.close();
     vertx.close().await();
+    cluster.close();
   }
 
   @Test

@@ -21,6 +21,7 @@ import org.slf4j.LoggerFactory;
 public final class TlsSecret implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(TlsSecret.class);
   private final SharedIndexInformer<Secret> informer;
+  private volatile boolean closed;
   private final String name;
   private final Consumer<Material> use;
 
@@ -57,7 +58,7 @@ public final class TlsSecret implements AutoCloseable {
   }
 
   private void unread(@org.jspecify.annotations.Nullable Throwable failure) {
-    if (failure != null) {
+    if (failure != null && !closed) {
       log.error("Secret {} cannot be watched; no node can report", name, failure);
     }
   }
@@ -100,6 +101,7 @@ public final class TlsSecret implements AutoCloseable {
 
   @Override
   public void close() {
+    closed = true;
     informer.stop();
   }
 }

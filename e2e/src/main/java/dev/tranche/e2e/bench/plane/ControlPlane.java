@@ -12,6 +12,8 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +25,7 @@ import org.jspecify.annotations.Nullable;
 public final class ControlPlane implements AutoCloseable {
   private static final Duration READY = Duration.ofMinutes(1);
   private static final String TOKEN = "benchmark";
+  private static final Set<Integer> givenPorts = ConcurrentHashMap.newKeySet();
 
   private final Path folder;
   private final Path binaries;
@@ -200,12 +203,17 @@ public final class ControlPlane implements AutoCloseable {
     }
   }
 
+  /** Never the same one twice: the kernel may, as soon as the first asker has let go of it. */
   public static int freePort() {
-    try (var socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    } catch (IOException e) {
-      throw new java.io.UncheckedIOException(e);
-    }
+    int port;
+    do {
+      try (var socket = new ServerSocket(0)) {
+        port = socket.getLocalPort();
+      } catch (IOException e) {
+        throw new java.io.UncheckedIOException(e);
+      }
+    } while (!givenPorts.add(port));
+    return port;
   }
 
   @Override
