@@ -13,7 +13,6 @@ import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookB
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
-import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
@@ -34,7 +33,6 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** Two replicas whose authority lives for seconds, asked all the time: none may fail. */
-@EnableKubernetesMockClient(crud = true)
 @Timeout(180)
 class RotationIT {
   private static final String NAMESPACE = "tranche-system";
@@ -46,9 +44,8 @@ class RotationIT {
   /** As late as a bundle may reach a client, an API server or a node, in the life above. */
   private static final Duration STALE = LIFE.dividedBy(20);
 
-  /** Set by the extension. */
-  @SuppressWarnings("NullAway.Init")
-  KubernetesClient client;
+  private final MockApi api = new MockApi();
+  private final KubernetesClient client = api.client();
 
   private final Vertx vertx = Vertx.vertx();
   private final List<Webhook> replicas = new ArrayList<>();
@@ -57,6 +54,7 @@ class RotationIT {
   void stop() {
     replicas.forEach(Webhook::stop);
     vertx.close().await();
+    api.close();
   }
 
   @Test

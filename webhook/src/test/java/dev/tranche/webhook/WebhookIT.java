@@ -16,7 +16,6 @@ import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookC
 import io.fabric8.kubernetes.api.model.node.v1.RuntimeClassBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
-import io.fabric8.kubernetes.client.server.mock.EnableKubernetesMockClient;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
@@ -39,14 +38,12 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /** The whole process but its main method, over real sockets, against a stand-in API server. */
-@EnableKubernetesMockClient(crud = true)
 @Timeout(60)
 class WebhookIT {
   private static final String NAMESPACE = "tranche-system";
 
-  /** Set by the extension. */
-  @SuppressWarnings("NullAway.Init")
-  KubernetesClient client;
+  private final MockApi api = new MockApi();
+  private final KubernetesClient client = api.client();
 
   private final Vertx vertx = Vertx.vertx();
 
@@ -79,6 +76,7 @@ class WebhookIT {
   void stop() {
     webhook.stop();
     vertx.close().await();
+    api.close();
   }
 
   @Test
