@@ -96,6 +96,11 @@ public final class Kubelet {
     }
   }
 
+  /** Makes good what the kubelet, or another plugin, has taken away. */
+  public void check() {
+    links.values().forEach(KubeletLink::check);
+  }
+
   private void leave(KubeletLink link) {
     Future<Void> before = leaving;
     leaving = link.stop().eventually(() -> before).otherwiseEmpty();

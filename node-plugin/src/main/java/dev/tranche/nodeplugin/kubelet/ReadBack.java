@@ -38,8 +38,14 @@ final class ReadBack {
   }
 
   void start() {
-    vertx.setPeriodic(BEAT_MS, id -> again(1));
+    vertx.setPeriodic(BEAT_MS, id -> beat());
     again(1);
+  }
+
+  private void beat() {
+    if (!soon) {
+      read();
+    }
   }
 
   /** The kubelet asks: no List until it has answered for itself, or given up. */
