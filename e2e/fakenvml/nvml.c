@@ -28,7 +28,10 @@ enum {
 
 enum { EXCLUSIVE_PROCESS = 3 };
 
-enum { EVENT_SINGLE_BIT_ECC = 1, EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8, WAIT_STEP_MS = 50 };
+enum { EVENT_SINGLE_BIT_ECC = 1, EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8 };
+
+/* NVML's own wait sleeps until there is an event: ours is not to wake a plugin much more often. */
+enum { WAIT_STEP_MS = 250 };
 
 typedef struct gpu *device_t;
 

@@ -14,18 +14,32 @@ static const char FILE_NAME[] = "gpus.state";
 static struct stat seen;
 static int seen_result = -1;
 
-/* The folder of the library itself: what lies beside it describes this node. */
-static int state_path(char *path, size_t size)
+/* Beside the library itself: what lies there describes this node. */
+static int path_beside_us(char *path, size_t size)
 {
-    const char *given = getenv(PATH_VARIABLE);
-    if (given != NULL && given[0] != '\0')
-        return snprintf(path, size, "%s", given) < (int)size ? 0 : -1;
     Dl_info self;
     if (dladdr(&seen, &self) == 0)
         return -1;
     const char *slash = strrchr(self.dli_fname, '/');
     int folder = slash == NULL ? 0 : (int)(slash - self.dli_fname + 1);
-    return snprintf(path, size, "%.*s%s", folder, self.dli_fname, FILE_NAME) < (int)size ? 0 : -1;
+    if (snprintf(path, size, "%.*s%s", folder, self.dli_fname, FILE_NAME) < (int)size)
+        return 0;
+    path[0] = '\0';
+    return -1;
+}
+
+/* NULL if there is no such path. Looked for once: every call of NVML's asks, and is to cost no more than a real one. */
+static const char *state_path(void)
+{
+    static char path[4096];
+    if (path[0] != '\0')
+        return path;
+    const char *given = getenv(PATH_VARIABLE);
+    if (given == NULL || given[0] == '\0')
+        return path_beside_us(path, sizeof path) == 0 ? path : NULL;
+    if (strlen(given) >= sizeof path)
+        return NULL;
+    return strcpy(path, given);
 }
 
 /* Takes the next key=value off *line; a value may stand in double quotes. Returns 0 at the end, -1 if malformed. */
@@ -300,9 +314,9 @@ static int same_file(const struct stat *a, const struct stat *b)
 
 int state_refresh(struct state *state)
 {
-    char path[4096];
+    const char *path = state_path();
     struct stat now;
-    if (state_path(path, sizeof path) != 0)
+    if (path == NULL)
         return -1;
     if (stat(path, &now) != 0) {
         memset(&seen, 0, sizeof seen);
@@ -322,13 +336,14 @@ int state_refresh(struct state *state)
 
 static FILE *compute_mode_file(int index, const char *how)
 {
-    char path[4096], file[4200];
-    const char *folder = getenv(MODES_VARIABLE);
+    char file[4200];
+    const char *folder = getenv(MODES_VARIABLE), *path = state_path();
     if (folder != NULL && folder[0] != '\0')
-        snprintf(path, sizeof path, "%s/%s", folder, FILE_NAME);
-    else if (state_path(path, sizeof path) != 0)
+        snprintf(file, sizeof file, "%s/%s.compute_mode.%d", folder, FILE_NAME, index);
+    else if (path != NULL)
+        snprintf(file, sizeof file, "%s.compute_mode.%d", path, index);
+    else
         return NULL;
-    snprintf(file, sizeof file, "%s.compute_mode.%d", path, index);
     return fopen(file, how);
 }
 

@@ -21,7 +21,6 @@ import org.slf4j.LoggerFactory;
  */
 final class ConfigKeeper {
   private static final Logger LOG = LoggerFactory.getLogger(ConfigKeeper.class);
-  private static final int CHECK_MS = 1_000;
 
   private final Vertx vertx;
   private final ConfigSource source;
@@ -82,10 +81,6 @@ final class ConfigKeeper {
     return stateDir.resolve(Options.CONFIG_NAME_FILE);
   }
 
-  void follow() {
-    vertx.setPeriodic(CHECK_MS, id -> check());
-  }
-
   /** The label's value now; empty: no label. */
   void label(String now) {
     if (source.named() && !now.equals(label)) {
@@ -110,7 +105,8 @@ final class ConfigKeeper {
    */
   private record Reading(String seen, Optional<Outcome> outcome) {}
 
-  private void check() {
+  /** Looks whether the files have changed. */
+  void check() {
     String asked = label;
     String before = seen;
     vertx

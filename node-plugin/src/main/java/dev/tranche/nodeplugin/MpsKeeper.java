@@ -11,8 +11,6 @@ import io.vertx.core.Vertx;
  * Reads what the node's MPS control daemons say, while they are needed. Confined to the event loop.
  */
 final class MpsKeeper {
-  private static final int CHECK_MS = 1_000;
-
   private final Vertx vertx;
   private final StatusFile file;
   private final MpsWatch watch;
@@ -29,11 +27,8 @@ final class MpsKeeper {
     this.checked = checked;
   }
 
-  void follow() {
-    vertx.setPeriodic(CHECK_MS, id -> check());
-  }
-
-  private void check() {
+  /** Looks at them, if they are needed. */
+  void check() {
     if (watch.standing() instanceof MpsStanding.NotNeeded) {
       last = new MpsStatus.Silent();
       return;

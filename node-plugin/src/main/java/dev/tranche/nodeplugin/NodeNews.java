@@ -24,6 +24,8 @@ final class NodeNews {
   private final NodeMetrics metrics;
   private final Overuse overuse;
   private final ContainerCollector containers;
+  private Grants grants = new Grants(Map.of());
+  private List<Object> grantsMadeOf = List.of();
 
   NodeNews(String node, NodeEvents events, NodeMetrics metrics, Overuse overuse) {
     this.events = events;
@@ -55,17 +57,26 @@ final class NodeNews {
   private boolean uses(NodeState state, List<GpuStatus> gpus, List<ContainerCollector.Row> rows) {
     Map<String, GpuSharing> sharing =
         state.replicas().map(replicas -> replicas.sharing()).orElse(Map.of());
-    Grants grants = Grants.of(state.holdings(), shares(state));
+    grant(state);
     boolean changed = false;
     for (GpuStatus gpu : gpus) {
       GpuSharing how = sharing.get(gpu.info().uuid());
       // A lost GPU tells nothing; what was known of it stays.
       if (how != null && gpu.load() != null) {
-        changed |= state.holdingsKnown() && judged(gpu, how, grants);
-        gpu.uses().forEach(use -> rows.add(row(gpu.info(), use, grants)));
+        changed |= state.holdingsKnown() && judged(gpu, how);
+        gpu.uses().forEach(use -> rows.add(row(gpu.info(), use)));
       }
     }
     return changed;
+  }
+
+  // At each sample, and a node holds hundreds of replicas.
+  private void grant(NodeState state) {
+    List<Object> madeOf = List.of(state.holdings(), state.held().all());
+    if (!madeOf.equals(grantsMadeOf)) {
+      grantsMadeOf = madeOf;
+      grants = Grants.of(state.holdings(), shares(state));
+    }
   }
 
   private static Map<String, Double> shares(NodeState state) {
@@ -74,7 +85,7 @@ final class NodeNews {
     return shares;
   }
 
-  private boolean judged(GpuStatus gpu, GpuSharing how, Grants grants) {
+  private boolean judged(GpuStatus gpu, GpuSharing how) {
     List<Overuse.News> news =
         overuse.judge(gpu.info().uuid(), usable(gpu.info()), how.replicas(), gpu.uses(), grants);
     news.forEach(n -> tell(gpu.info(), n));
@@ -85,7 +96,7 @@ final class NodeNews {
     return Math.max(0, gpu.memoryTotalBytes() - gpu.memoryReservedBytes());
   }
 
-  private ContainerCollector.Row row(GpuInfo gpu, ContainerUse use, Grants grants) {
+  private ContainerCollector.Row row(GpuInfo gpu, ContainerUse use) {
     long granted = (long) (usable(gpu) * grants.share(gpu.uuid(), use));
     return new ContainerCollector.Row(gpu, use, granted, overuse.open(gpu.uuid(), use));
   }

@@ -48,7 +48,6 @@ import org.slf4j.LoggerFactory;
  */
 final class NodePlugin implements Kubelet.Listener, Exchange {
   private static final Logger LOG = LoggerFactory.getLogger(NodePlugin.class);
-  private static final int EXPIRE_MS = 1_000;
   private static final int LINGER_MS = 2_000;
   private static final int LINGER_STEP_MS = 50;
 
@@ -73,6 +72,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private String asked = "";
   // The newest config cannot even be read, so that another one is in use.
   private boolean broken;
+  // Told, so that the end of it is to be told, too.
+  private boolean refused;
 
   NodePlugin(
       Vertx vertx,
@@ -159,9 +160,14 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   void start() {
-    vertx.setPeriodic(EXPIRE_MS, id -> expire());
-    mps.follow();
     streams.ifPresent(ReportStreams::start);
+  }
+
+  /** Looks at what nothing tells; to be called every second. */
+  void tick() {
+    expire();
+    mps.check();
+    kubelet.check();
   }
 
   private void expire() {
@@ -224,7 +230,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
           used.run();
           state.configError("");
         }
-        if (!fits.summary().equals(advertised) && !advertised.isEmpty()) {
+        boolean news = !fits.summary().equals(advertised) || (refused && !broken);
+        refused &= broken;
+        if (news && !advertised.isEmpty()) {
           events.node("ConfigUsed", called(asked) + " is in use: " + fits.summary(), false);
         }
         advertised = fits.summary();
@@ -233,6 +241,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void refused(String name, String reason) {
+    refused = true;
     state.configError(reason);
     metrics.count("tranche.node.config.refusals", "Configs that could not be used.");
     events.node(

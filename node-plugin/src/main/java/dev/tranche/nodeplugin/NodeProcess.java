@@ -42,7 +42,8 @@ import org.slf4j.LoggerFactory;
 final class NodeProcess implements NvmlThread.Listener {
   private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
   private static final int STOP_LIMIT_MS = 4_000;
-  private static final int LISTEN_MS = 1_000;
+  private static final int TICK_MS = 1_000;
+  private static final int BLOCKED_CHECK_MS = 5_000;
 
   private final Options options;
   private final WatchOptions watch;
@@ -103,6 +104,7 @@ final class NodeProcess implements NvmlThread.Listener {
         .setEventLoopPoolSize(1)
         .setWorkerPoolSize(2)
         .setInternalBlockingPoolSize(2)
+        .setBlockedThreadCheckInterval(BLOCKED_CHECK_MS)
         .setFileSystemOptions(
             new FileSystemOptions()
                 .setClassPathResolvingEnabled(false)
@@ -147,14 +149,13 @@ final class NodeProcess implements NvmlThread.Listener {
     plugin.onUsed(configs::used);
     outcomes.forEach(plugin::configured);
     plugin.start();
-    configs.follow();
     plugin
         .metrics()
         .gauge(
             "tranche.node.nvml.silence.seconds",
             "Time since NVML last answered; 0 while no driver is there to be asked.",
             () -> pulse.silentMs() / 1_000.0);
-    vertx.setPeriodic(LISTEN_MS, id -> listen());
+    vertx.setPeriodic(TICK_MS, id -> tick());
     new MetricsServer(plugin.metrics(), plugin::readiness, pulse::alive)
         .listen(vertx, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
@@ -163,6 +164,13 @@ final class NodeProcess implements NvmlThread.Listener {
               LOG.error("metrics cannot be served on {}: {}", options.metrics(), e.toString());
               ended.complete(1);
             });
+  }
+
+  // All that is looked at every second, by one timer: to wake up costs more than to look.
+  private void tick() {
+    listen();
+    configs.check();
+    plugin.tick();
   }
 
   private void unusable(String reason) {

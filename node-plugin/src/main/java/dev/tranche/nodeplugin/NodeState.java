@@ -224,7 +224,8 @@ final class NodeState {
   /** Whether that is news. */
   boolean holdings(List<Holding> now) {
     boolean news = !holdingsKnown || !holdings.equals(now);
-    holdings = now;
+    // What is made of them is kept for as long as they are the same object.
+    holdings = news ? now : holdings;
     holdingsKnown = true;
     return news;
   }

@@ -10,6 +10,7 @@ import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.MpsClientLimit;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.Overuse;
@@ -49,14 +50,19 @@ final class Reports {
             .setConfig(state.configStatus())
             .setDriverVersion(state.driverVersion());
     Optional<NodeReplicas> replicas = state.replicas();
-    replicas.ifPresent(r -> state.served().forEach(gpu -> add(report, r, gpu)));
+    replicas.ifPresent(r -> add(report, r, state.served()));
     return report;
   }
 
-  private void add(NodeReport.Builder report, NodeReplicas replicas, GpuStatus gpu) {
-    GpuSharing sharing = replicas.sharing().get(gpu.info().uuid());
-    if (sharing != null) {
-      report.addGpus(gpu(sharing, gpu).setWithheldReplicas(replicas.withheld(gpu.info().uuid())));
+  private void add(NodeReport.Builder report, NodeReplicas replicas, List<GpuStatus> gpus) {
+    boolean anyWithheld = replicas.count(Stage.WITHHELD) > 0;
+    for (GpuStatus gpu : gpus) {
+      String uuid = gpu.info().uuid();
+      GpuSharing sharing = replicas.sharing().get(uuid);
+      if (sharing != null) {
+        int withheld = anyWithheld ? replicas.withheld(uuid) : 0;
+        report.addGpus(gpu(sharing, gpu).setWithheldReplicas(withheld));
+      }
     }
   }
 

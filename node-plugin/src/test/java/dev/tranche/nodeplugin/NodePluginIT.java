@@ -341,6 +341,20 @@ class NodePluginIT {
   }
 
   @Test
+  void brokenConfig_thatIsTakenBack_isAnEventAgain() throws Exception {
+    rig.advertised();
+    rig.connected();
+    write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 0}]}}");
+    eventually("refused", () -> reasons().contains("ConfigRefused"));
+    write("ten", "sharing: {timeSlicing: {resources: [{name: gpu, replicas: 10}]}}");
+    eventually("taken back", () -> reasons().equals(List.of("ConfigRefused", "ConfigUsed")));
+  }
+
+  private List<String> reasons() {
+    return first.last().getEventsList().stream().map(event -> event.getReason()).toList();
+  }
+
+  @Test
   void strictSharing_refusesTwoReplicas_unlessTheyAreOneAssignedShare() throws Exception {
     write(
         "ten",

@@ -139,7 +139,12 @@ final class PluginRig {
               });
           plugin.configured(config);
           plugin.start();
-          configs.follow();
+          vertx.setPeriodic(
+              1_000,
+              id -> {
+                plugin.tick();
+                configs.check();
+              });
         });
     thread =
         new NvmlThread(

@@ -10,6 +10,9 @@ import dev.tranche.api.kubelet.ListAndWatchResponse;
 import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.RegisterRequest;
 import dev.tranche.api.kubelet.RegistrationGrpcService;
+import dev.tranche.api.podresources.ListPodResourcesRequest;
+import dev.tranche.api.podresources.ListPodResourcesResponse;
+import dev.tranche.api.podresources.PodResourcesListerGrpcService;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -44,8 +47,9 @@ final class FakeKubelet implements AutoCloseable {
 
   /**
    * @param socket of this kubelet, in the folder where plugins have theirs
+   * @param podResources where it tells who holds what
    */
-  FakeKubelet(Path socket) {
+  FakeKubelet(Path socket, Path podResources) {
     this.folder = socket.resolveSibling("");
     this.plugin = at(socket);
     GrpcServer grpc = GrpcServer.server(vertx);
@@ -60,6 +64,18 @@ final class FakeKubelet implements AutoCloseable {
           }
         });
     server.requestHandler(grpc).listen(plugin).await();
+    vertx.createHttpServer().requestHandler(noPods()).listen(at(podResources)).await();
+  }
+
+  private GrpcServer noPods() {
+    return GrpcServer.server(vertx)
+        .addService(
+            new PodResourcesListerGrpcService() {
+              @Override
+              public Future<ListPodResourcesResponse> list(ListPodResourcesRequest request) {
+                return Future.succeededFuture(ListPodResourcesResponse.getDefaultInstance());
+              }
+            });
   }
 
   private static SocketAddress at(Path socket) {

@@ -64,9 +64,10 @@ final class PluginBench {
   private static List<Figure> once(Artifacts artifacts) throws Exception {
     List<Figure> figures = new ArrayList<>();
     Path folder = Files.createTempDirectory("tranche-bench");
+    Path sockets = Files.createDirectories(folder.resolve("device-plugins"));
+    Path podResources = Files.createDirectories(folder.resolve("pod-resources"));
     try (var kubelet =
-        new FakeKubelet(
-            Files.createDirectories(folder.resolve("device-plugins")).resolve("kubelet.sock"))) {
+        new FakeKubelet(sockets.resolve("kubelet.sock"), podResources.resolve("kubelet.sock"))) {
       String container = start(artifacts, folder);
       try {
         Instant registered = kubelet.awaitRegistration();
@@ -119,7 +120,6 @@ final class PluginBench {
     Path driver = folder.resolve("driver");
     NodeGpus.create(driver, artifacts.fakeNvml(), "bench", Collections.nCopies(GPUS, Model.T4));
     Path config = Files.writeString(folder.resolve("config.yaml"), CONFIG);
-    Path podResources = Files.createDirectories(folder.resolve("pod-resources"));
     return docker(
         "run",
         "-d",
@@ -131,7 +131,7 @@ final class PluginBench {
         "--env=CONFIG_FILE=/config.yaml",
         "--volume=" + config + ":/config.yaml:ro",
         "--volume=" + folder.resolve("device-plugins") + ":/var/lib/kubelet/device-plugins",
-        "--volume=" + podResources + ":/var/lib/kubelet/pod-resources",
+        "--volume=" + folder.resolve("pod-resources") + ":/var/lib/kubelet/pod-resources",
         "--volume=" + driver + ":/driver-root:ro",
         artifacts.image(),
         "/opt/tranche/runtime/bin/java",

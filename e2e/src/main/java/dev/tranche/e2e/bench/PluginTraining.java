@@ -28,9 +28,10 @@ public final class PluginTraining {
     NodeGpus.create(
         folder.resolve("driver"), Path.of(args[1]), "training", Collections.nCopies(2, Model.T4));
     Files.writeString(folder.resolve("config.yaml"), PluginBench.CONFIG);
-    Files.createDirectories(folder.resolve("pod-resources"));
+    Path podResources = Files.createDirectories(folder.resolve("pod-resources"));
     Path sockets = Files.createDirectories(folder.resolve("device-plugins"));
-    try (var kubelet = new FakeKubelet(sockets.resolve("kubelet.sock"))) {
+    try (var kubelet =
+        new FakeKubelet(sockets.resolve("kubelet.sock"), podResources.resolve("kubelet.sock"))) {
       List<String> ids = kubelet.awaitRegistration() == null ? null : kubelet.awaitDevices();
       if (ids == null) {
         throw new IllegalStateException("no plugin has registered at " + sockets);

@@ -8,9 +8,12 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import org.testcontainers.DockerClientFactory;
 
 /** What is asked of the Docker engine beside single containers. */
@@ -20,6 +23,8 @@ final class Engine {
 
   /** Every node sees this folder, so that images reach it without being copied. */
   static final Path IMAGES = Scripts.root().resolve("target/cluster/images");
+
+  private static final Duration ABANDONED = Duration.ofHours(1);
 
   private Engine() {}
 
@@ -63,6 +68,7 @@ final class Engine {
 
   static String createNetwork(String cluster) {
     createImagesFolder();
+    removeAbandonedNetworks();
     return docker()
         .createNetworkCmd()
         .withName("tranche-e2e-" + cluster)
@@ -82,7 +88,33 @@ final class Engine {
     // Asked for all and filtered here: the engine's own filter takes a label's name only.
     docker().listNetworksCmd().exec().stream()
         .filter(network -> Objects.equals(network.getLabels().get(LABEL), cluster))
-        .forEach(network -> docker().removeNetworkCmd(network.getId()).exec());
+        .forEach(network -> removeNetwork(network.getId()));
+  }
+
+  /**
+   * A process that was killed takes its containers along, by Testcontainers' cleaner, but leaves
+   * the network; and an engine has addresses for thirty or so. One that is new may belong to a
+   * cluster that is being started.
+   */
+  private static void removeAbandonedNetworks() {
+    var used =
+        docker().listContainersCmd().withShowAll(true).exec().stream()
+            .map(container -> container.getLabels().get(LABEL))
+            .collect(Collectors.toSet());
+    Instant before = Instant.now().minus(ABANDONED);
+    docker().listNetworksCmd().exec().stream()
+        .filter(network -> network.getLabels().containsKey(LABEL))
+        .filter(network -> !used.contains(network.getLabels().get(LABEL)))
+        .filter(network -> network.getCreated().toInstant().isBefore(before))
+        .forEach(network -> removeNetwork(network.getId()));
+  }
+
+  private static void removeNetwork(String id) {
+    try {
+      docker().removeNetworkCmd(id).exec();
+    } catch (NotFoundException e) {
+      // As with containers.
+    }
   }
 
   private static void removeContainer(String id) {

@@ -145,6 +145,13 @@ public final class NodeGpus {
     write();
   }
 
+  /** Puts all of them together again. */
+  public void whole() {
+    gpus.forEach(gpu -> gpu.remove("mig"));
+    migDevices.clear();
+    write();
+  }
+
   public String migUuid(int index) {
     return uuid(index).replaceFirst("GPU-", "MIG-");
   }

@@ -3,14 +3,19 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.ReplicaId;
 import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.readiness.Readiness;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -75,7 +80,7 @@ class ConfigE2E {
   void brokenConfig_isRefusedInAnEvent_andTheOldOneStays() {
     use(NOT_A_CONFIG);
     awaitRefusal("replicas");
-    assertThat(metrics()).containsPattern("(?m)^tranche_node_config_errors(\\{.*\\})? 1\\.0$");
+    assertThat(configErrors()).isEqualTo("1.0");
     assertThat(node.allocatable(Names.RESOURCE)).isEqualTo(20);
     node.run(PodSpecs.fraction("still", "0.3").build());
 
@@ -132,6 +137,53 @@ class ConfigE2E {
     unharmed(old, held);
   }
 
+  @Test
+  void configThatDoesNotFit_leavesTheOneBefore_overARestart_untilAGoodOneComes() {
+    use(replicas(9_000));
+    awaitRefusal("18000 replicas");
+    restartPlugin();
+    node.awaitAllocatable(Names.RESOURCE, 20);
+    node.run(PodSpecs.fraction("after", "0.3").build());
+
+    use(replicas(5));
+    awaitLabel(5);
+    node.awaitAllocatable(Names.RESOURCE, 10);
+  }
+
+  @Test
+  void migStrategySingle_sharesMigDevices_asTheGpusThatTheyStandFor() {
+    use(
+        """
+        version: v1
+        flags: {migStrategy: single}
+        sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 5}]}}
+        """);
+    awaitLabel(5);
+    node.awaitAllocatable(Names.RESOURCE, 10);
+    NodeGpus gpus = node.gpus();
+    try {
+      gpus.mig(0, "1g.5gb", 4864);
+      awaitRefusal("the same migEnabled value");
+      gpus.mig(1, "1g.5gb", 4864);
+      awaitMended();
+
+      Pod share = node.run(PodSpecs.fraction("share", "0.4").build());
+      String device = node.visibleDevices(share);
+      assertThat(device).isIn(gpus.migUuid(0), gpus.migUuid(1));
+      assertThat(share.getMetadata().getAnnotations()).containsEntry(Names.GPU, device);
+      assertThat(node.held(share).get("main"))
+          .hasSize(2)
+          .allSatisfy(id -> assertThat(ReplicaId.uuidOf(id)).isEqualTo(device));
+      Pod whole = node.run(PodSpecs.fraction("whole", "1").build());
+      assertThat(List.of(device, node.visibleDevices(whole)))
+          .containsExactlyInAnyOrder(gpus.migUuid(0), gpus.migUuid(1));
+    } finally {
+      node.deletePods();
+      gpus.whole();
+      restartPlugin();
+    }
+  }
+
   private static void unharmed(Pod before, Map<String, List<String>> held) {
     Pod now = node.get(before.getMetadata().getName());
     assertThat(now.getMetadata().getUid()).isEqualTo(before.getMetadata().getUid());
@@ -173,15 +225,48 @@ class ConfigE2E {
         "event ConfigRefused",
         240,
         () ->
-            node.client().v1().events().inNamespace("default").list().getItems().stream()
-                .filter(e -> e.getReason().equals("ConfigRefused"))
+            events("ConfigRefused")
                 .filter(e -> e.getMessage().contains("the one before stays in use"))
                 .anyMatch(e -> e.getMessage().contains(words)),
         () -> node.kubectl("get", "events") + config());
   }
 
-  private static String metrics() {
-    return node.tranche().metrics(node.tranche().parts("node-plugin").getFirst());
+  private static void awaitMended() {
+    Await.until(
+        "the config to be in use",
+        120,
+        () -> configErrors().equals("0.0"),
+        () -> node.kubectl("get", "events") + config());
+  }
+
+  private static Stream<Event> events(String reason) {
+    return node.client().v1().events().inNamespace("default").list().getItems().stream()
+        .filter(e -> e.getReason().equals(reason));
+  }
+
+  private static void restartPlugin() {
+    Pod before = node.tranche().parts("node-plugin").getFirst();
+    node.client().resource(before).delete();
+    Await.until(
+        "another node plugin to be ready",
+        120,
+        () ->
+            node.tranche().parts("node-plugin").stream()
+                .anyMatch(
+                    pod ->
+                        !pod.getMetadata().getUid().equals(before.getMetadata().getUid())
+                            && Readiness.isPodReady(pod)),
+        () -> node.kubectl("-n", Tranche.NAMESPACE, "describe", "pods"));
+  }
+
+  private static String configErrors() {
+    return node.tranche()
+        .metrics(node.tranche().parts("node-plugin").getFirst())
+        .lines()
+        .filter(line -> line.startsWith("tranche_node_config_errors"))
+        .map(line -> line.substring(line.lastIndexOf(' ') + 1))
+        .findFirst()
+        .orElseThrow();
   }
 
   private static String config() {

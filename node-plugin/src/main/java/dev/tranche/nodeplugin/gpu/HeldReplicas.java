@@ -22,6 +22,8 @@ public final class HeldReplicas {
   private record Key(String resource, String id) {}
 
   private Map<Key, HeldReplica> byKey = Map.of();
+  // The same object until it changes, which makes it cheap to see that it has not.
+  private List<HeldReplica> all = List.of();
   private Map<Key, Long> missingSinceMs = Map.of();
   // Unknown of what an earlier run has kept.
   private Map<Key, String> holders = Map.of();
@@ -31,6 +33,7 @@ public final class HeldReplicas {
     Map<Key, HeldReplica> restored = new HashMap<>();
     kept.forEach(held -> restored.put(new Key(held.resource(), held.id()), held));
     byKey = restored;
+    all = List.copyOf(byKey.values());
   }
 
   /**
@@ -64,7 +67,10 @@ public final class HeldReplicas {
         });
     holders = nowHeldBy;
     boolean news = !now.equals(byKey);
-    byKey = news ? now : byKey;
+    if (news) {
+      byKey = now;
+      all = List.copyOf(now.values());
+    }
     return news;
   }
 
@@ -91,6 +97,6 @@ public final class HeldReplicas {
   }
 
   public Collection<HeldReplica> all() {
-    return List.copyOf(byKey.values());
+    return all;
   }
 }

@@ -57,7 +57,7 @@ public final class Kubelet {
     this.metrics = metrics;
     this.listener = listener;
     this.podResources = new PodResourcesClient(vertx, options.podResourcesSocket());
-    this.readBack = new ReadBack(vertx, podResources, this::read);
+    this.readBack = new ReadBack(vertx, podResources, this::read, this::registered);
     metrics.gauge(
         "tranche.node.read.back.age.seconds",
         "Time since the kubelet last told who holds which replica.",
@@ -96,6 +96,11 @@ public final class Kubelet {
     }
   }
 
+  /** Makes good what the kubelet, or another plugin, has taken away. */
+  public void check() {
+    links.values().forEach(KubeletLink::check);
+  }
+
   private void leave(KubeletLink link) {
     Future<Void> before = leaving;
     leaving = link.stop().eventually(() -> before).otherwiseEmpty();
@@ -114,9 +119,11 @@ public final class Kubelet {
     return new KubeletLink(vertx, options.kubeletSocket(), server, replicas, metrics, listener);
   }
 
-  private void read(PodList list) {
+  private boolean read(PodList list) {
     assignments.listed(list);
-    listener.readBack(list.holdings(this::ours), assignments.confirm(list));
+    List<Holding> holdings = list.holdings(this::ours);
+    listener.readBack(holdings, assignments.confirm(list));
+    return !holdings.isEmpty();
   }
 
   // An earlier config, or NVIDIA's plugin, may have had another name for the same GPUs.

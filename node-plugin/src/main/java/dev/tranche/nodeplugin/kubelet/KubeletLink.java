@@ -10,8 +10,6 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerOptions;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +24,6 @@ import org.slf4j.LoggerFactory;
  */
 final class KubeletLink {
   private static final Logger LOG = LoggerFactory.getLogger(KubeletLink.class);
-  private static final int CHECK_MS = 1_000;
   private static final int BACKOFF_MIN_MS = 250;
   private static final int BACKOFF_MAX_MS = 30_000;
   private static final int OCCUPIED_MS = 5_000;
@@ -52,7 +49,7 @@ final class KubeletLink {
   private long notBeforeMs;
   private int attempts;
   private String complaint = "";
-  private long checks;
+  private boolean started;
   private boolean busy;
   private boolean stopped;
 
@@ -85,7 +82,7 @@ final class KubeletLink {
     if (stopped) {
       return;
     }
-    checks = vertx.setPeriodic(CHECK_MS, id -> check());
+    started = true;
     check();
   }
 
@@ -117,8 +114,9 @@ final class KubeletLink {
    */
   private record Seen(String kubelet, String socket, boolean removed) {}
 
-  private void check() {
-    if (busy || stopped) {
+  /** Looks at the folder and makes good what is missing there. */
+  void check() {
+    if (busy || stopped || !started) {
       return;
     }
     busy = true;
@@ -135,23 +133,18 @@ final class KubeletLink {
   }
 
   private Seen look() {
-    Path folder = kubeletSocket.toAbsolutePath().resolveSibling("");
-    return new Seen(identity(kubeletSocket), socket.identity(), SocketFile.removed(folder));
+    String kubelet = SocketFile.identity(kubeletSocket);
+    boolean removed = kubelet.isEmpty() && SocketFile.removed(folder());
+    return new Seen(kubelet, socket.identity(), removed);
   }
 
-  // An inode's number is soon used again; its time of change is not.
-  private static String identity(Path file) {
-    try {
-      var attributes = Files.readAttributes(file, "unix:ino,ctime");
-      return attributes.get("ino") + "@" + attributes.get("ctime");
-    } catch (IOException gone) {
-      return "";
-    }
+  private Path folder() {
+    return kubeletSocket.toAbsolutePath().resolveSibling("");
   }
 
   private Future<Void> makeGood(Seen seen) {
     if (seen.removed()) {
-      listener.folderRemoved(kubeletSocket.toAbsolutePath().resolveSibling(""));
+      listener.folderRemoved(folder());
       return Future.succeededFuture();
     }
     if (!seen.kubelet().isEmpty() && !seen.kubelet().equals(kubelet)) {
@@ -282,7 +275,6 @@ final class KubeletLink {
   /** Ends the streams and takes the socket away. */
   Future<Void> stop() {
     stopped = true;
-    vertx.cancelTimer(checks);
     streams.end();
     return opening
         .otherwiseEmpty()

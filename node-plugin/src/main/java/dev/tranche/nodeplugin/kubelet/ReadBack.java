@@ -3,18 +3,21 @@ package dev.tranche.nodeplugin.kubelet;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import java.util.concurrent.TimeUnit;
-import java.util.function.Consumer;
+import java.util.function.BooleanSupplier;
+import java.util.function.Predicate;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Reads back from the kubelet who holds which replica: at a slow beat, and soon after an Allocate.
- * Never while the kubelet is between a question and its own book-keeping: a List then can make it
- * forget its pick. Confined to the event loop.
+ * Reads back from the kubelet who holds which replica: at a slow beat, slower yet while nobody
+ * holds any, and soon after an Allocate. Never while the kubelet is between a question and its own
+ * book-keeping: a List then can make it forget its pick. Confined to the event loop.
  */
 final class ReadBack {
   private static final Logger LOG = LoggerFactory.getLogger(ReadBack.class);
   private static final int BEAT_MS = 2_000;
+  // Nobody holds anything, and only an Allocate changes that, after which it is read at once.
+  private static final int IDLE_BEATS = 5;
   private static final int AFTER_ALLOCATE_MS = 100;
   private static final int RETRY_MS = 50;
   private static final int LIMIT_MS = 2_000;
@@ -23,32 +26,54 @@ final class ReadBack {
 
   private final Vertx vertx;
   private final PodResourcesClient client;
-  private final Consumer<PodList> reader;
+  private final Predicate<PodList> reader;
+  private final BooleanSupplier registered;
   private Future<PodList> inFlight = Future.failedFuture("none yet");
   private long quietFromMs;
   private long readAtMs = -1;
   private boolean soon;
   private boolean stopped;
   private boolean failing;
+  private int emptyLists;
+  private int beats;
 
-  ReadBack(Vertx vertx, PodResourcesClient client, Consumer<PodList> reader) {
+  /**
+   * @param reader tells whether a List shows that somebody holds anything
+   * @param registered whether every Allocate comes to us, and not to another plugin
+   */
+  ReadBack(
+      Vertx vertx,
+      PodResourcesClient client,
+      Predicate<PodList> reader,
+      BooleanSupplier registered) {
     this.vertx = vertx;
     this.client = client;
     this.reader = reader;
+    this.registered = registered;
   }
 
   void start() {
-    vertx.setPeriodic(BEAT_MS, id -> again(1));
+    vertx.setPeriodic(BEAT_MS, id -> beat());
     again(1);
+  }
+
+  private void beat() {
+    beats++;
+    boolean idle = emptyLists >= IDLE_BEATS && registered.getAsBoolean();
+    if (!soon && (!idle || beats % IDLE_BEATS == 0)) {
+      read();
+    }
   }
 
   /** The kubelet asks: no List until it has answered for itself, or given up. */
   void asked(long nowMs) {
+    emptyLists = 0;
     quietFromMs = nowMs + Admissions.TOGETHER_MS;
   }
 
   /** The kubelet has its last answer for this container. */
   void settled(long nowMs) {
+    emptyLists = 0;
     quietFromMs = nowMs + SETTLE_MS;
     again(AFTER_ALLOCATE_MS);
   }
@@ -96,10 +121,11 @@ final class ReadBack {
       LOG.info("PodResources answers again");
       failing = false;
     }
-    reader.accept(list);
+    emptyLists = reader.test(list) ? 0 : emptyLists + 1;
   }
 
   private void failed(Throwable cause) {
+    emptyLists = 0;
     if (!failing) {
       LOG.warn(
           "PodResources does not answer, so it is not known who holds what: {}", cause.toString());

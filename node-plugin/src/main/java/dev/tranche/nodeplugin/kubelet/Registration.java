@@ -16,11 +16,11 @@ final class Registration {
   // The kubelet dials back inside the call and allows itself ten seconds for that.
   private static final int LIMIT_MS = 15_000;
 
-  private final GrpcClient client;
+  private final Vertx vertx;
   private final SocketAddress kubelet;
 
   Registration(Vertx vertx, Path kubeletSocket) {
-    this.client = GrpcClient.client(vertx);
+    this.vertx = vertx;
     this.kubelet = SocketAddress.domainSocketAddress(kubeletSocket.toString());
   }
 
@@ -33,6 +33,8 @@ final class Registration {
             .setResourceName(resource)
             .setOptions(DevicePluginServer.options())
             .build();
+    // One for each time: a client that waits for the next looks after its connections every second.
+    GrpcClient client = GrpcClient.client(vertx);
     // The generated client would hide the status message, which has the reason.
     return client
         .request(kubelet, RegistrationGrpcClient.Register)
@@ -52,6 +54,7 @@ final class Registration {
                                                 response.status()
                                                     + " "
                                                     + response.statusMessage()))))
-        .timeout(LIMIT_MS, TimeUnit.MILLISECONDS);
+        .timeout(LIMIT_MS, TimeUnit.MILLISECONDS)
+        .onComplete(done -> client.close());
   }
 }

@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
+import java.util.concurrent.TimeUnit;
 
 /**
  * Our socket in the kubelet's folder, told from the one that another plugin may put in its place.
@@ -41,12 +43,18 @@ final class SocketFile {
     ours = identity();
   }
 
-  /** Tells this socket from the next one at its place; empty: none there. */
+  /** Of the socket that is there now. */
   String identity() {
+    return identity(path);
+  }
+
+  /** Tells a socket from the next one at its place; empty: none there. */
+  static String identity(Path socket) {
     try {
-      // Not the time of change: that changes with a mode or an owner, too.
-      var attributes = Files.readAttributes(path, "unix:ino,lastModifiedTime");
-      return attributes.get("ino") + "@" + attributes.get("lastModifiedTime");
+      // An inode's number is soon used again, the time is not. Not the time of change: that changes
+      // with a mode or an owner, too.
+      var attributes = Files.readAttributes(socket, BasicFileAttributes.class);
+      return attributes.fileKey() + "@" + attributes.lastModifiedTime().to(TimeUnit.NANOSECONDS);
     } catch (IOException gone) {
       return "";
     }

@@ -42,6 +42,9 @@ public final class UsageReader {
 
   /** One GPU's containers; in sum no more than the reading of the same GPU. */
   public List<ContainerUse> of(List<GpuProcess> processes, GpuReading whole) {
+    if (processes.isEmpty()) {
+      return List.of();
+    }
     Map<String, ContainerUse> byContainer = new LinkedHashMap<>();
     for (GpuProcess process : processes) {
       seen.add(process.pid());
