@@ -54,7 +54,8 @@ final class ReadBack {
 
   void start() {
     vertx.setPeriodic(BEAT_MS, id -> beat());
-    again(1);
+    // Registering comes first: until then no Allocate comes, and there is less to do at once.
+    again(AFTER_ALLOCATE_MS);
   }
 
   private void beat() {
