@@ -75,6 +75,7 @@ prepare_tools() {
     echo "helm=$("$root/.build/helm.sh")"
     "$root/e2e/stand-in/build.sh" kubectl
     "$root/e2e/nvidia-plugin/build.sh"
+    "$root/e2e/cert-manager/build.sh"
   } >>"$root/target/e2e.properties"
 }
 

@@ -129,9 +129,6 @@ public final class Tranche implements AutoCloseable {
             .set("image.tag", artifacts.image().substring(colon + 1))
             .set("nvidiaDriverRoot", Node.DRIVER_ROOT)
             .set("extender.metricsNodePort", METRICS_PORT);
-    if (plan.existingScheduler()) {
-      helm.set("extender.verbs.clientCertificate", "required");
-    }
     plan.values().forEach(helm::set);
     helm.call();
     plan.progress().accept("waiting for the parts to be ready");

@@ -148,6 +148,17 @@ class RenderingTest {
   }
 
   @Test
+  void certManager_makesAKubeSchedulersCertificate_forAsLongAsTheUserSays() {
+    var service = new HashMap<String, Object>();
+    service.put("webhook.certManager.enabled", true);
+    service.put("webhook.certManager.schedulerClientDuration", "4321h");
+    assertThat(render(service)).doesNotContain("4321h");
+    service.put("extender.mode", "service");
+    assertThat(render(service))
+        .contains("secretName: tranche-scheduler-client-tls\n  duration: 4321h");
+  }
+
+  @Test
   void packed_scoresPodsWithoutGpusToo() {
     assertThat(render(Map.of("extender.policy", "packed"))).contains("prioritizeVerb: pack\n");
     assertThat(render(Map.of("extender.policy", "load"))).doesNotContain("prioritizeVerb: pack\n");

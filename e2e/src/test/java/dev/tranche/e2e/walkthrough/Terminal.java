@@ -58,6 +58,7 @@ record Terminal(Path folder, Map<String, String> variables) {
         String text =
             Files.readString(file)
                 .replace("tranche/tranche:0.1.0", artifacts.image())
+                .replace("newTag: 0.1.0", "newTag: " + artifacts.image().replaceFirst(".*:", ""))
                 .replace(
                     "NVIDIA_DRIVER_ROOT, value: \"/\"",
                     "NVIDIA_DRIVER_ROOT, value: " + Node.DRIVER_ROOT)

@@ -37,13 +37,14 @@ public record Pair(
     return certificate.getNotAfter().toInstant();
   }
 
-  /** Without the key, since this goes to logs. */
+  /** Without the key, since this goes to logs. Those of cert-manager have no subject but names. */
   @Override
   public String toString() {
+    String subject = certificate.getSubjectX500Principal().getName();
     return "certificate "
         + certificate.getSerialNumber().toString(16)
         + " of "
-        + certificate.getSubjectX500Principal()
+        + (subject.isEmpty() ? Renewal.names(certificate) : subject)
         + ", ends "
         + expiry();
   }

@@ -62,7 +62,7 @@ final class Renewal {
     }
   }
 
-  private static Set<String> names(X509Certificate certificate) {
+  static Set<String> names(X509Certificate certificate) {
     try {
       Collection<List<?>> names = certificate.getSubjectAlternativeNames();
       return names == null

@@ -78,7 +78,10 @@ class RenewalTest {
 
   @Test
   void toString_hidesTheKey() {
-    assertThat(serving.toString()).doesNotContain("PRIVATE").contains("ends 2026-11-22T18:00:00Z");
+    assertThat(serving.toString())
+        .doesNotContain("PRIVATE")
+        .contains(" of CN=")
+        .contains("ends 2026-11-22T18:00:00Z");
   }
 
   private String reasonAt(Instant now) {

@@ -1,0 +1,165 @@
+package dev.tranche.e2e.walkthrough;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.readiness.Readiness;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/**
+ * cert-manager's own controllers make the certificates: they are served, renewed while pods are
+ * admitted, and signed by another authority.
+ */
+class CertManagerE2E {
+  private static final String NODE = "one";
+  private static final Path POD_RESOURCES = Unharmed.podResources("cert-manager");
+  private static final String WEBHOOK = "tranche-webhook-tls";
+  private static final String EXTENDER = "tranche-extender-tls";
+  private static final String RESTART =
+      """
+      kubectl -n tranche rollout restart deployment
+      kubectl -n tranche rollout status deployment --timeout=180s
+      """;
+  private static final String ASK =
+      "curl -sS --cacert ca.crt --resolve tranche-extender.tranche.svc:$PORT:127.0.0.1"
+          + " -H 'Content-Type: application/json' -d '{\"Pod\": {}}'"
+          + " https://tranche-extender.tranche.svc:$PORT/filter";
+
+  @Test
+  void page_servesWhatCertManagerMakes_renewsItUnderTraffic_andFollowsAnotherAuthority()
+      throws Exception {
+    try (var reader = start();
+        var certManager =
+            CertManager.start(reader, Artifacts.of(Walkthrough.ROOT).tool("cert-manager"))) {
+      var pods = new Unharmed(reader, POD_RESOURCES);
+      reader.type("Certificates");
+      reader.awaitAllocatable(NODE, 2 * 10);
+      pods.run(PodSpecs.fraction("first", "0.3"));
+      certManagerMadeThem(reader, certManager);
+
+      try (var traffic = Traffic.start(reader);
+          var admissions = Admissions.start(reader)) {
+        certManager.renew(WEBHOOK);
+        certManager.renew(EXTENDER);
+        awaitServed(reader, certManager);
+        admissions.unhindered();
+        traffic.unhindered();
+      }
+
+      certManager.replaceAuthority();
+      certManager.renew(WEBHOOK);
+      certManager.renew(EXTENDER);
+      awaitServed(reader, certManager);
+      try (var admissions = Admissions.start(reader)) {
+        reader.typeOwn(RESTART);
+        admissions.unhindered();
+      }
+      pods.run(PodSpecs.fraction("last", "0.3"));
+      pods.check();
+      schedulersCertificate_opensTheVerbs(reader);
+
+      reader.type("Uninstall");
+      reader.awaitAllocatable(NODE, 0);
+      reader.nothingIsLeft(NODE);
+      assertThat(reader.typeOwn("kubectl get certificates,certificaterequests,issuers -A -o name"))
+          .isEmpty();
+      pods.check();
+    }
+  }
+
+  private static Walkthrough start() {
+    return Walkthrough.start(
+        "../platform-engineer.md",
+        Map.of(NODE, List.of(Model.T4, Model.T4)),
+        node -> node.mount(POD_RESOURCES, "/var/lib/kubelet/pod-resources"));
+  }
+
+  private static void certManagerMadeThem(Walkthrough reader, CertManager certManager) {
+    var webhook = certManager.secret(WEBHOOK);
+    assertThat(webhook.getMetadata().getAnnotations())
+        .containsEntry("cert-manager.io/certificate-name", WEBHOOK);
+    assertThat(reader.client().secrets().inNamespace("tranche").withName("tranche-ca").get())
+        .isNull();
+    assertThat(
+            reader
+                .client()
+                .admissionRegistration()
+                .v1()
+                .mutatingWebhookConfigurations()
+                .withName("tranche")
+                .require()
+                .getWebhooks())
+        .allSatisfy(
+            entry ->
+                assertThat(entry.getClientConfig().getCaBundle())
+                    .isEqualTo(webhook.getData().get("ca.crt")));
+  }
+
+  /** For a kube-scheduler of the cluster's own one more is made, and the extender believes it. */
+  private static void schedulersCertificate_opensTheVerbs(Walkthrough reader) {
+    reader.typeOwn(
+        "helm upgrade tranche charts/tranche -n tranche --reuse-values --set extender.mode=service");
+    Await.until("the extender to serve the verbs", 120, () -> leader(reader).isPresent());
+    var leader =
+        reader.client().pods().inNamespace("tranche").withName(leader(reader).orElseThrow());
+    try (var forward = leader.portForward(8443)) {
+      reader.terminal().set("PORT", String.valueOf(forward.getLocalPort()));
+      reader.typeOwn(
+          """
+          for file in tls.crt tls.key; do
+            kubectl -n tranche get secret tranche-scheduler-client-tls -o jsonpath="{.data.${file/./\\\\.}}" | base64 -d > $file
+          done
+          kubectl -n tranche get configmap tranche-ca -o jsonpath='{.data.ca\\.crt}' > ca.crt
+          """);
+      assertThat(reader.typeOwn(ASK + " --cert tls.crt --key tls.key")).contains("NodeNames");
+      assertThat(reader.terminal().type(ASK).exitCode()).isNotZero();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static Optional<String> leader(Walkthrough reader) {
+    return reader.pods("tranche", "app.kubernetes.io/component", "extender").stream()
+        .filter(pod -> pod.getSpec().getContainers().size() == 1)
+        .filter(Readiness::isPodReady)
+        .map(pod -> pod.getMetadata().getName())
+        .findFirst();
+  }
+
+  /** Until every webhook serves the Secret's certificate and knows the extender's. */
+  private static void awaitServed(Walkthrough reader, CertManager certManager) {
+    List<String> ends =
+        List.of(expiry(certManager, "webhook", WEBHOOK), expiry(certManager, "extender", EXTENDER));
+    Await.until(
+        "the renewed certificates to be served",
+        90,
+        () -> metrics(reader).stream().allMatch(page -> ends.stream().allMatch(page::contains)),
+        () -> ends + "\n" + metrics(reader));
+  }
+
+  private static String expiry(CertManager certManager, String certificate, String secret) {
+    long seconds = certManager.certificate(secret).getNotAfter().toInstant().getEpochSecond();
+    return "tranche_webhook_certificate_expiry_timestamp_seconds{certificate=\"%s\"} %s"
+        .formatted(certificate, (double) seconds);
+  }
+
+  private static List<String> metrics(Walkthrough reader) {
+    return reader.pods("tranche", "app.kubernetes.io/component", "webhook").stream()
+        .map(Pod::getMetadata)
+        .map(
+            pod -> "/api/v1/namespaces/tranche/pods/%s:9090/proxy/metrics".formatted(pod.getName()))
+        .map(page -> Objects.requireNonNull(reader.client().raw(page), page))
+        .toList();
+  }
+}

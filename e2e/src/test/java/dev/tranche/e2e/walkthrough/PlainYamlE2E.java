@@ -1,0 +1,44 @@
+package dev.tranche.e2e.walkthrough;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.install.PodSpecs;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** All of Tranche without Helm, as {@code deploy/README.md} has it. */
+class PlainYamlE2E {
+  private static final String NODE = "one";
+  private static final Path POD_RESOURCES = Unharmed.podResources("plain");
+
+  @Test
+  void page_installsAllOfIt_andTakesItAway_fromUnderARunningShare() {
+    try (var reader = start()) {
+      var pods = new Unharmed(reader, POD_RESOURCES);
+      reader.type("Kustomize");
+      reader.typeOwn("kubectl -n tranche rollout status deployment,daemonset --timeout=180s");
+      reader.awaitAllocatable(NODE, 2 * 10);
+      pods.run(PodSpecs.fraction("share", "0.3"));
+      assertThat(pods.holds("share")).hasSize(3);
+      reader.typeOwn(
+          "kubectl run quick --image=busybox:1.37 --annotations=tranche.dev/gpu-fraction=0.2 -- sleep 3600");
+      reader.awaitPhase(1, "Running", "default", "run", "quick");
+      assertThat(pods.holds("quick")).hasSize(2);
+
+      reader.type("Take it away");
+      reader.awaitAllocatable(NODE, 0);
+      reader.nothingIsLeft(NODE);
+      pods.check();
+    }
+  }
+
+  private static Walkthrough start() {
+    return Walkthrough.start(
+        "../../deploy/README.md",
+        Map.of(NODE, List.of(Model.T4, Model.T4)),
+        node -> node.mount(POD_RESOURCES, "/var/lib/kubelet/pod-resources"));
+  }
+}
