@@ -15,10 +15,10 @@ import java.util.List;
 final class LoadBench {
   private static final long SEED = 42;
   private static final int PODS = 2_000;
-  private static final double LIFE_S = 30;
+  private static final double LIFE_S = 60;
 
   private static final int QUICK_PODS = 1_200;
-  private static final double QUICK_LIFE_S = 24;
+  private static final double QUICK_LIFE_S = 36;
 
   private final List<Figure> figures = new ArrayList<>();
 
@@ -50,6 +50,7 @@ final class LoadBench {
       }
     }
     add("oracle", Contest.oracle(workload));
+    add("blind.lost_work", 100 * Contest.blind(workload).lostRatio(), "%");
     add("lost_work_of_best_other", 100 * ours / best, "%");
   }
 

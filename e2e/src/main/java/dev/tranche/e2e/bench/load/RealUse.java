@@ -44,7 +44,7 @@ public final class RealUse {
 
   private final List<Gpu> gpus = new ArrayList<>();
   private final int replicasPerGpu;
-  private final double fromS;
+  private double fromS;
   private double nowS;
   private double demand;
   private double lost;
@@ -53,7 +53,8 @@ public final class RealUse {
   private int foretellable;
 
   /**
-   * @param fromS work before that does not count; collisions always do
+   * @param fromS work before that does not count, unless {@link #count} says so earlier; collisions
+   *     always do
    */
   public RealUse(int gpus, int replicasPerGpu, double fromS) {
     this.replicasPerGpu = replicasPerGpu;
@@ -61,6 +62,11 @@ public final class RealUse {
     for (int i = 0; i < gpus; i++) {
       this.gpus.add(new Gpu());
     }
+  }
+
+  /** Work counts from now on. */
+  public void count() {
+    fromS = nowS;
   }
 
   /** Time passes. */
