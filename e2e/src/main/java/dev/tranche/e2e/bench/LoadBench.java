@@ -15,10 +15,10 @@ import java.util.List;
 final class LoadBench {
   private static final long SEED = 42;
   private static final int PODS = 2_000;
-  private static final double LIFE_S = 30;
+  private static final double LIFE_S = 50;
 
   private static final int QUICK_PODS = 1_200;
-  private static final double QUICK_LIFE_S = 24;
+  private static final double QUICK_LIFE_S = 36;
 
   private final List<Figure> figures = new ArrayList<>();
 
@@ -39,6 +39,7 @@ final class LoadBench {
       for (Contestant contestant : Contestant.values()) {
         Contest.Result result = contest.run(contestant, workload);
         add(contestant.toString(), result.use());
+        add(contestant + ".foretold_ms", result.use().foretoldS() * 1e3, "ms");
         add(contestant + ".wait_ms", result.waitMeanS() * 1e3, "ms");
         add(contestant + ".unplaced", result.unplaced(), "pods");
         double lost = result.use().lostRatio();
@@ -50,6 +51,7 @@ final class LoadBench {
       }
     }
     add("oracle", Contest.oracle(workload));
+    add("blind.lost_work", 100 * Contest.blind(workload).lostRatio(), "%");
     add("lost_work_of_best_other", 100 * ours / best, "%");
   }
 

@@ -19,6 +19,11 @@ import java.util.stream.StreamSupport;
 final class Table {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final double GIB = 1L << 30;
+
+  /** Why a load may be more than a GPU can do. */
+  private static final String NOTE =
+      "Loads are what is measured and what pods that came too recently to show in it were granted.\n";
+
   private static final List<String> HEAD =
       List.of("POD", "FRACTION", "NODE", "GPU", "ITS LOAD THEN", "WHY THE OTHERS LOST");
 
@@ -28,7 +33,7 @@ final class Table {
     var rows = new ArrayList<List<String>>();
     rows.add(HEAD);
     pods.forEach(pod -> rows.add(row(pod, explanation(tranche, pod))));
-    return aligned(rows);
+    return aligned(rows) + NOTE;
   }
 
   /** That of the replica that has decided. */

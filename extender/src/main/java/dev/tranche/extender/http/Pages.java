@@ -67,6 +67,9 @@ final class Pages {
     if (node.getInteger("score") != null) {
       text.append(", score ").append(node.getInteger("score"));
     }
+    if (!node.getJsonArray("gpus").isEmpty()) {
+      text.append(", largest hole ").append(node.getInteger("largestHole"));
+    }
     if (node.getString("reason") != null) {
       text.append(": ").append(node.getString("reason"));
     }

@@ -16,6 +16,12 @@ public enum Policy {
               .thenComparing(Comparator.comparingDouble(GpuView::memoryHeadroom).reversed())
               .thenComparing(Comparator.comparingDouble(Policy::freeRatio).reversed())
               .thenComparingInt(GpuView::index)),
+  /** {@link #LOAD} while idle GPUs are scarce: the least {@link Overload} to be expected. */
+  SPARING(
+      share ->
+          Comparator.comparingLong((GpuView gpu) -> costStep(gpu, share))
+              .thenComparing(Comparator.comparingDouble(GpuView::memoryHeadroom).reversed())
+              .thenComparingInt(GpuView::index)),
   /** Most free replicas. */
   SPREAD(
       share ->
@@ -34,6 +40,9 @@ public enum Policy {
   /** An unmeasured GPU is taken for half loaded: neither attractive nor shunned. */
   private static final double UNMEASURED_LOAD = 0.5;
 
+  /** Costs nearer than this, in GPUs, are the same cost. */
+  private static final double COST_STEP = 0.000_1;
+
   @SuppressWarnings("ImmutableEnumChecker") // Comparators without state.
   private final GpuOrder order;
 
@@ -48,7 +57,7 @@ public enum Policy {
   /** Reads a flag's or annotation's value. */
   public static Optional<Policy> parse(@Nullable String name) {
     for (Policy policy : values()) {
-      if (policy.toString().equals(name)) {
+      if (policy != SPARING && policy.toString().equals(name)) {
         return Optional.of(policy);
       }
     }
@@ -59,12 +68,18 @@ public enum Policy {
     return Math.round((gpu.measured() ? gpu.smLoad() : UNMEASURED_LOAD) / LOAD_STEP);
   }
 
+  private static long costStep(GpuView gpu, int share) {
+    return Math.round(Overload.cost(gpu, share) / COST_STEP);
+  }
+
   static double freeRatio(GpuView gpu) {
     return (double) gpu.freeReplicas() / gpu.replicas();
   }
 
   @Override
   public String toString() {
-    return name().toLowerCase(Locale.ROOT);
+    return this == SPARING
+        ? "load (idle GPUs are scarce and spared)"
+        : name().toLowerCase(Locale.ROOT);
   }
 }

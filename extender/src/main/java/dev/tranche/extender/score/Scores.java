@@ -4,7 +4,8 @@ import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Map;
-import java.util.function.ToDoubleFunction;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 
 /** Scores of nodes whose GPUs were chosen. */
 public final class Scores {
@@ -23,7 +24,18 @@ public final class Scores {
   /** SM load decides, memory where loads are alike. */
   private static final double SM_WEIGHT = 0.7;
 
+  /** So much work lost, in GPUs, scores 0. */
+  private static final double COST_MAX = 0.25;
+
+  /** Costs nearer than this are as good. */
+  private static final double COST_ALIKE = 0.000_5;
+
   private Scores() {}
+
+  @FunctionalInterface
+  private interface OfShare {
+    double value(GpuView gpu, int share);
+  }
 
   /** A node that fits, with the GPUs it has and those that the pod would get. */
   public record Candidate(String node, List<GpuView> gpus, Placement placement) {}
@@ -31,8 +43,9 @@ public final class Scores {
   /** One score per candidate, in their order. */
   public static int[] of(Policy policy, List<Candidate> candidates) {
     return switch (policy) {
-      case LOAD -> headroom(candidates, Scores::loadHeadroom);
-      case SPREAD -> headroom(candidates, Policy::freeRatio);
+      case LOAD -> headroom(candidates, (gpu, share) -> loadHeadroom(gpu));
+      case SPARING -> headroom(candidates, Scores::safety);
+      case SPREAD -> headroom(candidates, (gpu, share) -> Policy.freeRatio(gpu));
       case PACKED ->
           throw new IllegalArgumentException("packed has one winner, which the Packer chooses");
     };
@@ -43,7 +56,24 @@ public final class Scores {
     return SM_WEIGHT * sm + (1 - SM_WEIGHT) * gpu.memoryHeadroom();
   }
 
-  private static int[] headroom(List<Candidate> candidates, ToDoubleFunction<GpuView> headroom) {
+  /** 0 to 1. */
+  private static double safety(GpuView gpu, int share) {
+    return 1 - Math.clamp(Overload.cost(gpu, share) / COST_MAX, 0, 1);
+  }
+
+  /**
+   * Which candidates are as good as the best while idle GPUs are spared: eleven scores are too few
+   * to tell costs apart, and what else kube-scheduler scores nodes by says nothing of GPUs.
+   *
+   * @return their indexes, at least one of any
+   */
+  public static List<Integer> leastCost(List<Candidate> candidates) {
+    double[] costs = candidates.stream().mapToDouble(c -> mean(c, Overload::cost)).toArray();
+    double limit = DoubleStream.of(costs).min().orElse(0) + COST_ALIKE;
+    return IntStream.range(0, costs.length).filter(i -> costs[i] <= limit).boxed().toList();
+  }
+
+  private static int[] headroom(List<Candidate> candidates, OfShare headroom) {
     int[] scores = new int[candidates.size()];
     for (int i = 0; i < scores.length; i++) {
       scores[i] = (int) Math.round(mean(candidates.get(i), headroom) * HEADROOM_MAX);
@@ -52,13 +82,14 @@ public final class Scores {
   }
 
   /** Over the chosen GPUs. Plain loops, since it runs for thousands of nodes per pod. */
-  private static double mean(Candidate candidate, ToDoubleFunction<GpuView> headroom) {
+  private static double mean(Candidate candidate, OfShare of) {
     Map<String, Integer> held = candidate.placement().held();
     double sum = 0;
     int chosen = 0;
     for (GpuView gpu : candidate.gpus()) {
-      if (held.containsKey(gpu.uuid())) {
-        sum += headroom.applyAsDouble(gpu);
+      Integer share = held.get(gpu.uuid());
+      if (share != null) {
+        sum += of.value(gpu, share);
         chosen++;
       }
     }

@@ -113,7 +113,7 @@ public final class Bind {
             late -> Future.succeededFuture(unacknowledged(pod, node, late)));
   }
 
-  /** The GPUs that are held for it, if they still serve; else others, now. */
+  /** The GPUs that are held for it, if they still serve by the newest readings; else others. */
   private Optional<Placement> decide(PodFacts pod, Evaluation now) {
     Optional<Placement> held =
         core.ledger
@@ -134,7 +134,8 @@ public final class Bind {
                             g.uuid().equals(share.getKey())
                                 && g.healthy()
                                 && !g.cordoned()
-                                && g.freeReplicas() >= share.getValue()));
+                                && g.freeReplicas() >= share.getValue()
+                                && g.replicasByMemory() >= share.getValue()));
   }
 
   private Optional<String> unacknowledged(PodFacts pod, String node, Throwable late) {

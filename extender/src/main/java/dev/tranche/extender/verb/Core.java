@@ -63,6 +63,9 @@ public final class Core {
 
   private boolean budgetsRead;
 
+  /** Idle GPUs are scarce among those that the last pod could have. */
+  private boolean sparing;
+
   public Core(
       Policy policy,
       MemoryGuard guard,
@@ -155,7 +158,16 @@ public final class Core {
 
   Policy policyOf(PodFacts pod) {
     String own = pod.annotations().get(dev.tranche.api.Names.GPU_PLACEMENT);
-    return Policy.parse(own).orElse(policy);
+    Policy asked = Policy.parse(own).orElse(policy);
+    return asked == Policy.LOAD && sparing ? Policy.SPARING : asked;
+  }
+
+  /**
+   * Whether policy {@code load} spares idle GPUs from now on. kube-scheduler takes one pod after
+   * the other, so this holds until the same pod is prioritized.
+   */
+  void spare(boolean scarce) {
+    sparing = scarce;
   }
 
   /**

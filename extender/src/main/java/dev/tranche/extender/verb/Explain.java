@@ -210,7 +210,10 @@ public final class Explain {
   }
 
   private static JsonObject node(Evaluation evaluation) {
-    var json = new JsonObject().put("node", evaluation.node());
+    var json =
+        new JsonObject()
+            .put("node", evaluation.node())
+            .put("largestHole", Figures.largestHole(evaluation));
     if (evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)) {
       json.put("reason", reason.sentence());
     }

@@ -17,7 +17,7 @@ public final class Figures {
 
   private Figures() {}
 
-  /** {@code gpu 0: 1 of 10 replicas free, needs 3; largest hole 2}. */
+  /** {@code gpu 0: 1 of 10 replicas free, needs 3}. */
   static String gpu(Evaluation evaluation, GpuView gpu) {
     String free =
         "gpu %d: %d of %d replicas free, needs %s"
@@ -34,7 +34,7 @@ public final class Figures {
     if (gpu.freeClients() != GpuView.UNLIMITED) {
       return free + "; %d MPS client slots free".formatted(gpu.freeClients());
     }
-    return free + "; largest hole " + largestHole(evaluation.gpus());
+    return free;
   }
 
   private static String why(Reason reason, Evaluation evaluation, GpuView gpu) {
@@ -53,8 +53,9 @@ public final class Figures {
     return gpu.unfitBecause().isEmpty() ? state : state + ": " + gpu.unfitBecause();
   }
 
-  private static int largestHole(List<GpuView> gpus) {
-    return gpus.stream()
+  /** What the most roomy of a node's GPUs could take, in replicas; the node's sum may be more. */
+  static int largestHole(Evaluation evaluation) {
+    return evaluation.gpus().stream()
         .mapToInt(g -> Math.min(g.freeReplicas(), g.replicasByMemory()))
         .max()
         .orElse(0);
@@ -77,6 +78,9 @@ public final class Figures {
             ? refused.sentence()
             : "fits";
     var text = new StringBuilder("node ").append(evaluation.node()).append(": ").append(reason);
+    if (!evaluation.gpus().isEmpty()) {
+      text.append("; largest hole ").append(largestHole(evaluation));
+    }
     evaluation.gpus().forEach(gpu -> text.append("; ").append(gpu(evaluation, gpu)));
     return text.toString();
   }

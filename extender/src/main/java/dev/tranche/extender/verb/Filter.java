@@ -5,10 +5,12 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.score.Idleness;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -97,6 +99,7 @@ public final class Filter {
       Evaluation evaluation = evaluator.apply(name);
       (evaluation.placement().isPresent() ? fitting : refused).add(evaluation);
     }
+    spare(pod, fitting, refused);
     core.explanations.filtered(pod, core.policyOf(pod), fitting, refused);
     @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, untilMs) : null;
     if (wait != null) {
@@ -108,11 +111,33 @@ public final class Filter {
       core.rejected(pod, refused);
     } else if (core.policyOf(pod) == Policy.PACKED) {
       return new Answer.Nodes(names(packed(pod, fitting, choosy)), reasons);
-    } else if (fitting.size() == 1) {
-      // With one node left kube-scheduler skips prioritize.
-      reserve(pod, fitting.getFirst());
     }
-    return new Answer.Nodes(names(choosy ? fitting : best(pod, fitting)), reasons);
+    List<Evaluation> offered = choosy ? fitting : best(pod, fitting);
+    if (offered.size() == 1) {
+      // With one node left kube-scheduler skips prioritize.
+      reserve(pod, offered.getFirst());
+    }
+    return new Answer.Nodes(names(offered), reasons);
+  }
+
+  /** Policy {@code load} looks at its GPUs anew where idle ones have become scarce, or plenty. */
+  private void spare(PodFacts pod, List<Evaluation> fitting, List<Evaluation> refused) {
+    Policy before = core.policyOf(pod);
+    if (before != Policy.LOAD && before != Policy.SPARING) {
+      return;
+    }
+    Idleness all = Idleness.NONE;
+    for (Evaluation evaluation : fitting) {
+      all = all.plus(evaluation.idleness());
+    }
+    for (Evaluation evaluation : refused) {
+      all = all.plus(evaluation.idleness());
+    }
+    core.spare(all.scarce());
+    if (core.policyOf(pod) != before) {
+      Function<String, Evaluation> evaluator = core.evaluator(pod);
+      fitting.replaceAll(evaluation -> evaluator.apply(evaluation.node()));
+    }
   }
 
   private static List<String> names(List<Evaluation> evaluations) {
@@ -130,7 +155,9 @@ public final class Filter {
 
   /** Equals take turns, so that pods that come one after the other are not all offered the same. */
   private List<Evaluation> best(PodFacts pod, List<Evaluation> fitting) {
-    if (offeredMax == 0 || fitting.size() <= offeredMax) {
+    Policy policy = core.policyOf(pod);
+    boolean all = fitting.size() <= offeredMax && policy != Policy.SPARING;
+    if (offeredMax == 0 || fitting.size() < 2 || all) {
       return fitting;
     }
     var candidates = new ArrayList<Scores.Candidate>(fitting.size());
@@ -140,8 +167,13 @@ public final class Filter {
           .ifPresent(
               p -> candidates.add(new Scores.Candidate(evaluation.node(), evaluation.gpus(), p)));
     }
-    int[] scores = Scores.of(core.policyOf(pod), candidates);
     turn = (turn + offeredMax) % fitting.size();
+    if (policy == Policy.SPARING) {
+      var good = new ArrayList<>(Scores.leastCost(candidates));
+      Collections.rotate(good, turn);
+      return good.stream().limit(offeredMax).map(fitting::get).toList();
+    }
+    int[] scores = Scores.of(policy, candidates);
     return Best.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
   }
 

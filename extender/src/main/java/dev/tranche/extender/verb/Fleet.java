@@ -13,6 +13,7 @@ import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.score.Idleness;
 import dev.tranche.extender.score.Policy;
 import java.util.List;
 import java.util.Map;
@@ -78,7 +79,11 @@ public final class Fleet {
           case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
           case AVAILABLE -> Placer.place(ask, seen.gpus(), policy.order());
         };
-    return new Evaluation(node, ask, seen.gpus(), outcome);
+    Idleness idleness =
+        seen.availability() == NodeView.Availability.AVAILABLE
+            ? Idleness.of(ask, seen.gpus())
+            : Idleness.NONE;
+    return new Evaluation(node, ask, seen.gpus(), outcome, idleness);
   }
 
   /**

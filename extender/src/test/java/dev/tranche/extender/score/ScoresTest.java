@@ -2,8 +2,6 @@ package dev.tranche.extender.score;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.api.Names;
-import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -57,23 +55,7 @@ final class ScoresTest {
 
   private static Scores.Candidate node(
       String name, int free, double memoryFree, double sm, boolean measured) {
-    var gpu =
-        new GpuView(
-            "gpu",
-            0,
-            "Tesla T4",
-            Names.RESOURCE,
-            10,
-            true,
-            false,
-            free,
-            GpuView.UNLIMITED,
-            1_000,
-            (long) (memoryFree * 1_000),
-            sm,
-            measured,
-            true,
-            "");
+    var gpu = Gpus.gpu("gpu", 0, free, memoryFree, sm, measured);
     var share = new Placement.Share("gpu", 3);
     var container = new Placement.Container("main", List.of(share));
     return new Scores.Candidate(name, List.of(gpu), Placement.of(List.of(container)));

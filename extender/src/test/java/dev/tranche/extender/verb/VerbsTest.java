@@ -113,6 +113,34 @@ final class VerbsTest {
   }
 
   @Test
+  void filter_idleGpusScarce_offersTheNodeWhereLeastIsLost() {
+    var offering = new Filter(world.core, new Asked(), 64);
+    world.report("idle", gpus("i", 7, 0));
+    world.report("half", gpus("h", 8, 0.5));
+    world.report("busy", gpus("b", 1, 0.95));
+    List<String> names = List.of("idle", "half", "busy");
+    // Whoever asks for little does not need an idle GPU; whoever asks for much may.
+    assertThat(offered(offering, "small", 1, names)).containsExactly("half");
+    assertThat(world.core.ledger.hold("small").orElseThrow().node()).isEqualTo("half");
+    assertThat(offered(offering, "large", 5, names)).containsExactly("idle");
+    world.report("busy", gpus("b", 4, 0));
+    assertThat(offered(offering, "other", 1, names)).containsExactlyElementsOf(names);
+    assertThat(world.core.explanations.get("ns/small").orElseThrow().policy())
+        .isEqualTo(Policy.SPARING);
+    assertThat(world.core.explanations.get("ns/other").orElseThrow().policy())
+        .isEqualTo(Policy.LOAD);
+  }
+
+  private static Gpu[] gpus(String prefix, int count, double sm) {
+    return IntStream.range(0, count).mapToObj(i -> new Gpu(prefix + i, sm, 0)).toArray(Gpu[]::new);
+  }
+
+  private static List<String> offered(Filter by, String pod, int replicas, List<String> names) {
+    var answer = by.filter(FakeWorld.pod(pod, replicas), names, false);
+    return ((Filter.Answer.Nodes) answer).nodes();
+  }
+
+  @Test
   void filter_oneNodeLeft_isReserved() {
     world.report("a", new Gpu("a0", 0.2, 0));
     filter.filter(FakeWorld.pod("p", 3), BOTH, false);

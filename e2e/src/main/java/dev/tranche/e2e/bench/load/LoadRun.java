@@ -28,6 +28,9 @@ final class LoadRun {
   private static final String PODS = "/api/v1/namespaces/" + Population.NAMESPACE + "/pods";
   private static final int AT_ONCE = 4;
 
+  /** So much of the level counts as having reached it. */
+  private static final double FULL = 0.98;
+
   /** Those that come last still get that long. */
   private static final double GRACE_S = 5;
 
@@ -46,18 +49,29 @@ final class LoadRun {
       new PriorityQueue<>((a, b) -> Double.compare(a.endsS, b.endsS));
   private final Map<Integer, Double> createdS = new HashMap<>();
   private final List<Future<?>> calls = new ArrayList<>();
+  private final Map<String, Long> toldNanos;
   private final long startNanos = System.nanoTime();
+  private final Map<Integer, Workload.Pod> waiting = new HashMap<>();
   private double waitedS;
   private int placed;
+  private int boundReplicas;
+  private boolean full;
+  private double lastArrivalS = Double.MAX_VALUE;
 
   /**
    * @param nodes null: nobody asks for reports
+   * @param toldNanos when its node was told of a pod, by uid
    */
-  LoadRun(ControlPlane plane, Workload workload, @Nullable SimulatedNodes nodes) {
+  LoadRun(
+      ControlPlane plane,
+      Workload workload,
+      @Nullable SimulatedNodes nodes,
+      Map<String, Long> toldNanos) {
+    this.toldNanos = toldNanos;
     this.client = plane.client();
     this.workload = workload;
     this.nodes = nodes;
-    this.use = new RealUse(places.count(), Places.REPLICAS, workload.fullS());
+    this.use = new RealUse(places.count(), Places.REPLICAS, Double.MAX_VALUE);
   }
 
   Contest.Result run() throws Exception {
@@ -68,11 +82,18 @@ final class LoadRun {
         call.get();
       }
     }
+    if (nodes != null) {
+      live.forEach(l -> nodes.ended(l.seen.node(), l.seen.uid()));
+    }
     return new Contest.Result(use, waitedS / Math.max(1, placed), workload.pods().size() - placed);
   }
 
   private double nowS() {
-    return (System.nanoTime() - startNanos) / 1e9;
+    return atS(System.nanoTime());
+  }
+
+  private double atS(long nanos) {
+    return (nanos - startNanos) / 1e9;
   }
 
   /** On the watch's thread. */
@@ -88,9 +109,10 @@ final class LoadRun {
     double readS = -Pace.READ_EVERY_S;
     int next = 0;
     int all = workload.pods().size();
-    while (placed < all && nowS() < workload.lastArrivalS() + GRACE_S) {
-      while (next < all && workload.pods().get(next).arrivesS() <= nowS()) {
+    while (placed < all && nowS() < lastArrivalS + GRACE_S) {
+      while (next < all && due(workload.pods().get(next))) {
         create(workload.pods().get(next++), api);
+        lastArrivalS = next == all ? nowS() : lastArrivalS;
       }
       while (!live.isEmpty() && live.element().endsS() <= nowS()) {
         end(live.remove(), api);
@@ -103,9 +125,7 @@ final class LoadRun {
         }
         readS = now;
       }
-      double due = next < all ? workload.pods().get(next).arrivesS() : Double.MAX_VALUE;
-      due = Math.min(due, live.isEmpty() ? due : live.element().endsS());
-      double waitS = Math.min(due, readS + Pace.READ_EVERY_S) - nowS();
+      double waitS = Math.min(nextS(next), readS + Pace.READ_EVERY_S) - nowS();
       var seen = bound.poll((long) (Math.max(0, waitS) * 1e6), TimeUnit.MICROSECONDS);
       if (seen != null) {
         start(seen);
@@ -113,13 +133,36 @@ final class LoadRun {
     }
   }
 
+  /** At its time, and as long as the level is not reached. */
+  private boolean due(Workload.Pod pod) {
+    double now = nowS();
+    if (pod.arrivesS() > now) {
+      return false;
+    }
+    int taken = boundReplicas;
+    for (Workload.Pod other : waiting.values()) {
+      boolean soon = now - createdS.getOrDefault(other.number(), now) < Pace.WAITS_S;
+      taken += soon ? other.replicas() : 0;
+    }
+    return taken + pod.replicas() <= workload.levelReplicas();
+  }
+
+  /** When something is due next that nobody tells us of. */
+  private double nextS(int next) {
+    List<Workload.Pod> pods = workload.pods();
+    double arrivesS = next < pods.size() ? pods.get(next).arrivesS() : 0;
+    double endsS = live.isEmpty() ? Double.MAX_VALUE : live.element().endsS();
+    return arrivesS > nowS() ? Math.min(arrivesS, endsS) : endsS;
+  }
+
   /** What comes after the last arrival is no longer measured: the cluster drains. */
   private void pass(double toS) {
-    use.advance(Math.min(toS, workload.lastArrivalS()));
+    use.advance(Math.min(toS, lastArrivalS));
   }
 
   private void create(Workload.Pod pod, ExecutorService api) {
     createdS.put(pod.number(), nowS());
+    waiting.put(pod.number(), pod);
     calls.add(api.submit(() -> client.raw(PODS, "POST", Places.json(pod))));
   }
 
@@ -127,15 +170,28 @@ final class LoadRun {
     pass(seen.atS());
     int gpu =
         seen.uuid() == null ? places.leastAllocated(seen.node(), use) : places.byUuid(seen.uuid());
-    use.start(seen.pod(), gpu, seen.atS() - Pace.DECIDED_BEFORE_S);
+    use.start(seen.pod(), gpu, decidedS(seen));
     live.add(new Live(seen, gpu, seen.atS() + seen.pod().lifeS()));
     waitedS += seen.atS() - createdS.getOrDefault(seen.pod().number(), seen.atS());
+    waiting.remove(seen.pod().number());
+    boundReplicas += seen.pod().replicas();
     placed++;
+    if (!full && boundReplicas >= FULL * workload.levelReplicas()) {
+      full = true;
+      use.count();
+    }
+  }
+
+  /** Until when readings could be known to who chose the GPU. */
+  private double decidedS(Seen seen) {
+    Long told = toldNanos.get(seen.uid());
+    return told == null ? seen.atS() - Pace.DECIDED_BEFORE_S : atS(told) - Pace.KNOWN_AFTER_S;
   }
 
   private void end(Live ended, ExecutorService api) {
     pass(ended.endsS());
     use.end(ended.seen().pod(), ended.gpu());
+    boundReplicas -= ended.seen().pod().replicas();
     if (nodes != null) {
       nodes.ended(ended.seen().node(), ended.seen().uid());
     }

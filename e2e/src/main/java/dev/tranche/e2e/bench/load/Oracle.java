@@ -2,22 +2,43 @@ package dev.tranche.e2e.bench.load;
 
 import java.util.PriorityQueue;
 
-/** Places pods at once and knows what each will use; simulated without a scheduler. */
+/** Places pods at once and knows what each pod uses; simulated without a scheduler. */
 final class Oracle {
   private final RealUse use;
   private final int gpus;
   private final int replicasPerGpu;
 
+  /** What an empty GPU is worth to those who come later, in GPUs' worth of work. */
+  private static final double ROOM_PRICE = 0.1;
+
+  private final Choice choice;
+
+  /** What it costs to put a pod on a GPU; the least is taken. */
+  private interface Choice {
+    double cost(RealUse use, int gpu, Workload.Pod pod);
+  }
+
   private record End(double atS, Workload.Pod pod, int gpu) {}
 
-  private Oracle(Workload workload, int gpus, int replicasPerGpu) {
+  private Oracle(Workload workload, int gpus, int replicasPerGpu, Choice choice) {
+    this.choice = choice;
     this.use = new RealUse(gpus, replicasPerGpu, workload.fullS());
     this.gpus = gpus;
     this.replicasPerGpu = replicasPerGpu;
   }
 
+  /** Knows what a pod is going to use before it is there. */
   static RealUse run(Workload workload, int gpus, int replicasPerGpu) {
-    var oracle = new Oracle(workload, gpus, replicasPerGpu);
+    return run(workload, new Oracle(workload, gpus, replicasPerGpu, Oracle::foreseen));
+  }
+
+  /** Knows of newcomers only the odds, and of all others everything at once. */
+  static RealUse blind(Workload workload, int gpus, int replicasPerGpu) {
+    Choice odds = (use, gpu, pod) -> expected(use, gpu, pod, replicasPerGpu);
+    return run(workload, new Oracle(workload, gpus, replicasPerGpu, odds));
+  }
+
+  private static RealUse run(Workload workload, Oracle oracle) {
     var ends = new PriorityQueue<End>((a, b) -> Double.compare(a.atS, b.atS));
     for (Workload.Pod pod : workload.pods()) {
       while (!ends.isEmpty() && ends.element().atS() <= pod.arrivesS()) {
@@ -35,21 +56,44 @@ final class Oracle {
     return oracle.use;
   }
 
-  /** The fullest GPU that still has what the pod will use; else that which has most. */
   private int best(Workload.Pod pod) {
     int best = -1;
     double least = Double.MAX_VALUE;
     for (int gpu = 0; gpu < gpus; gpu++) {
-      double sm = use.demand(gpu);
       boolean fits = use.replicas(gpu) + pod.replicas() <= replicasPerGpu;
-      boolean memoryFits = use.memory(gpu) + pod.memory() <= 1 + 1e-9;
-      double lost = Math.max(0, sm + pod.sm() - 1);
-      double cost = (memoryFits ? 0 : 1_000) + (lost > 1e-9 ? 10 * (1 + lost) : 0) - sm;
-      if (fits && cost < least) {
+      double cost = fits ? choice.cost(use, gpu, pod) : Double.MAX_VALUE;
+      if (cost < least) {
         least = cost;
         best = gpu;
       }
     }
     return best;
+  }
+
+  /** The fullest GPU that still has what the pod will use; else that which has most. */
+  private static double foreseen(RealUse use, int gpu, Workload.Pod pod) {
+    double sm = use.demand(gpu);
+    boolean memoryFits = use.memory(gpu) + pod.memory() <= 1 + 1e-9;
+    double lost = Math.max(0, sm + pod.sm() - 1);
+    return (memoryFits ? 0 : 1_000) + (lost > 1e-9 ? 10 * (1 + lost) : 0) - sm;
+  }
+
+  /** Work that is likely to be lost there, and the room that is taken from others. */
+  private static double expected(RealUse use, int gpu, Workload.Pod pod, int replicasPerGpu) {
+    double sm = use.demand(gpu);
+    double free = 1 - (double) use.replicas(gpu) / replicasPerGpu;
+    double ask = (double) pod.replicas() / replicasPerGpu;
+    double cost = ROOM_PRICE * room(sm, free);
+    for (int i = 0; i < Workload.USES.length; i++) {
+      double then = sm + Math.min(1, ask * Workload.USES[i]);
+      double lost = Math.max(0, then - 1) - Math.max(0, sm - 1);
+      cost += Workload.USES_ODDS[i] * (lost - ROOM_PRICE * room(then, free - ask));
+    }
+    return cost;
+  }
+
+  private static double room(double sm, double free) {
+    double headroom = Math.max(0, 1 - sm);
+    return headroom * headroom * free;
   }
 }

@@ -19,8 +19,14 @@ final class Pace {
    */
   static final double READ_EVERY_S = 0.25;
 
-  /** A reading sent this long before a pod is seen to be bound was there when it was placed. */
+  /** A reading sent this long before a node is told of a pod was there when that was decided. */
+  static final double KNOWN_AFTER_S = 0.05;
+
+  /** Where no node is told: so long before a pod is seen to be bound it was placed. */
   static final double DECIDED_BEFORE_S = 0.25;
+
+  /** Pods that wait for longer keep no others from arriving. */
+  static final double WAITS_S = 1;
 
   private Pace() {}
 

@@ -44,16 +44,18 @@ public final class RealUse {
 
   private final List<Gpu> gpus = new ArrayList<>();
   private final int replicasPerGpu;
-  private final double fromS;
+  private double fromS;
   private double nowS;
   private double demand;
   private double lost;
   private double allocated;
   private int collisions;
   private int foretellable;
+  private double foretoldS;
 
   /**
-   * @param fromS work before that does not count; collisions always do
+   * @param fromS work before that does not count, unless {@link #count} says so earlier; collisions
+   *     always do
    */
   public RealUse(int gpus, int replicasPerGpu, double fromS) {
     this.replicasPerGpu = replicasPerGpu;
@@ -61,6 +63,11 @@ public final class RealUse {
     for (int i = 0; i < gpus; i++) {
       this.gpus.add(new Gpu());
     }
+  }
+
+  /** Work counts from now on. */
+  public void count() {
+    fromS = nowS;
   }
 
   /** Time passes. */
@@ -88,17 +95,21 @@ public final class RealUse {
     if (pod.memory() > free + EPSILON) {
       collisions++;
       double asked = (double) pod.replicas() / replicasPerGpu;
-      foretellable += 1 - lastRead(on, decidedS) < asked - EPSILON ? 1 : 0;
+      Reading last = lastRead(on, decidedS);
+      if (1 - last.memory() < asked - EPSILON) {
+        foretellable++;
+        foretoldS = Math.max(foretoldS, decidedS - last.atS());
+      }
     }
     on.uses.add(new Use(pod, Math.clamp(pod.memory(), 0, Math.max(0, free))));
   }
 
-  private static double lastRead(Gpu gpu, double byS) {
-    double memory = 0;
+  private static Reading lastRead(Gpu gpu, double byS) {
+    var last = new Reading(byS, 0);
     for (Reading reading : gpu.readings) {
-      memory = reading.atS() <= byS ? reading.memory() : memory;
+      last = reading.atS() <= byS ? reading : last;
     }
-    return memory;
+    return last;
   }
 
   public void end(Workload.Pod pod, int gpu) {
@@ -158,5 +169,10 @@ public final class RealUse {
   /** Of these, those whose share already the last reading before had no room for. */
   public int foretellable() {
     return foretellable;
+  }
+
+  /** How long the oldest of those readings had been known. */
+  public double foretoldS() {
+    return foretoldS;
   }
 }

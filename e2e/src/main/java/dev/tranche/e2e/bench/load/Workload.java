@@ -10,9 +10,10 @@ import java.util.Random;
  * the cluster is kept at one level of its replicas allocated; the same for everybody who places
  * them.
  *
- * @param fullS when that level is reached
+ * @param levelReplicas that level
+ * @param fullS when it is reached, if nobody has to wait
  */
-public record Workload(List<Pod> pods, double fullS) {
+public record Workload(List<Pod> pods, int levelReplicas, double fullS) {
   /** Of its replicas the cluster has so many in use. */
   private static final double ALLOCATED = 0.7;
 
@@ -20,9 +21,9 @@ public record Workload(List<Pod> pods, double fullS) {
   private static final double[] SHARES_ODDS = {0.3, 0.3, 0.2, 0.2};
 
   /** Real use in terms of the share that was asked for. */
-  private static final double[] USES = {0.1, 1, 2, 5};
+  static final double[] USES = {0.1, 1, 2, 5};
 
-  private static final double[] USES_ODDS = {0.5, 0.3, 0.15, 0.05};
+  static final double[] USES_ODDS = {0.5, 0.3, 0.15, 0.05};
 
   /** Lives end at random, within so many means. */
   private static final double LIFE_MIN = 0.1;
@@ -84,7 +85,7 @@ public record Workload(List<Pod> pods, double fullS) {
               nowS,
               life));
     }
-    return new Workload(pods, fullS);
+    return new Workload(pods, (int) level, fullS);
   }
 
   private static double mean() {
@@ -104,9 +105,5 @@ public record Workload(List<Pod> pods, double fullS) {
       }
     }
     return odds.length - 1;
-  }
-
-  public double lastArrivalS() {
-    return pods.getLast().arrivesS();
   }
 }

@@ -1,0 +1,48 @@
+package dev.tranche.extender.score;
+
+import dev.tranche.extender.placement.GpuView;
+
+/**
+ * What it costs to put a share on a GPU, in GPUs' worth of work; pure. Nobody knows what a pod is
+ * going to use before it runs, and where it is put it stays. So the cost is the work that is likely
+ * to be lost there because more is wanted than the GPU has, and what the place takes from those who
+ * come next: headroom is worth something only together with free replicas, and much of it in one
+ * place more than a little everywhere, since some newcomer turns out to want all of a GPU.
+ */
+final class Overload {
+  /** A pod's real use in terms of its share, roughly: most use less, some use far more. */
+  private static final double[] USES = {0.25, 1, 2, 4};
+
+  private static final double[] USES_ODDS = {0.5, 0.3, 0.1, 0.1};
+
+  /** An empty GPU's headroom for newcomers counts that much of work that is lost for certain. */
+  private static final double ROOM_PRICE = 0.1;
+
+  /** Loads nearer than this are the same load, rather than noise. */
+  private static final double LOAD_STEP = 0.025;
+
+  /** An unmeasured GPU is taken for half loaded: neither attractive nor shunned. */
+  private static final double UNMEASURED_LOAD = 0.5;
+
+  private Overload() {}
+
+  static double cost(GpuView gpu, int share) {
+    double said = gpu.measured() ? gpu.smLoad() : UNMEASURED_LOAD;
+    double load = Math.round(Math.max(0, said) / LOAD_STEP) * LOAD_STEP;
+    double ask = (double) share / gpu.replicas();
+    double free = (double) gpu.freeReplicas() / gpu.replicas();
+    double cost = ROOM_PRICE * room(load, free);
+    for (int i = 0; i < USES.length; i++) {
+      double expected = load + Math.min(1, ask * USES[i]);
+      double lost = Math.max(0, expected - 1) - Math.max(0, load - 1);
+      cost += USES_ODDS[i] * (lost - ROOM_PRICE * room(expected, free - ask));
+    }
+    return cost;
+  }
+
+  /** What a GPU is worth to newcomers; 1 when it is empty. */
+  private static double room(double load, double free) {
+    double headroom = Math.max(0, 1 - load);
+    return headroom * headroom * Math.max(0, free);
+  }
+}

@@ -1,0 +1,44 @@
+package dev.tranche.extender.score;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.placement.AllowList;
+import dev.tranche.extender.placement.Ask;
+import dev.tranche.extender.placement.GpuView;
+import java.util.List;
+import java.util.OptionalInt;
+
+/** GPUs of ten replicas, and what is asked of them. */
+final class Gpus {
+  private Gpus() {}
+
+  /**
+   * @param memoryFree 0 to 1
+   */
+  static GpuView gpu(
+      String uuid, int index, int free, double memoryFree, double sm, boolean measured) {
+    return new GpuView(
+        uuid,
+        index,
+        "Tesla T4",
+        Names.RESOURCE,
+        10,
+        true,
+        false,
+        free,
+        GpuView.UNLIMITED,
+        1_000,
+        (long) (memoryFree * 1_000),
+        sm,
+        measured,
+        true,
+        "");
+  }
+
+  /** One container with one share. */
+  static Ask ask(int replicas) {
+    var main = new Demand.Container("main", Demand.Kind.APP, List.of(replicas), false);
+    var demand = new Demand(Names.RESOURCE, 10, List.of(main));
+    return new Ask(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
+  }
+}

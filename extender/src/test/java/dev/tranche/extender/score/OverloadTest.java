@@ -1,0 +1,92 @@
+package dev.tranche.extender.score;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Placement;
+import java.util.Collections;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class OverloadTest {
+  @Test
+  void cost_risesWithTheWorkThatIsLikelyToBeLost() {
+    assertThat(cost(0.5, 10, 3)).isLessThan(cost(0.8, 10, 3));
+    assertThat(cost(0.8, 10, 3)).isLessThan(cost(1, 10, 3));
+  }
+
+  @Test
+  void smallShare_leavesTheEmptyGpuToOthers() {
+    assertThat(cost(0.4, 6, 1)).isLessThan(cost(0, 10, 1));
+  }
+
+  @Test
+  void largeShare_goesToTheIdleGpu_sinceItMayWantAllOfIt() {
+    assertThat(cost(0, 10, 5)).isLessThan(cost(0.5, 10, 5));
+  }
+
+  @Test
+  void headroomWithoutReplicas_isWorthNothingToOthers() {
+    assertThat(cost(0, 3, 3)).isLessThan(cost(0, 10, 3));
+  }
+
+  @Test
+  void unmeasured_isNeitherBestNorWorst() {
+    double unmeasured = Overload.cost(Gpus.gpu("gpu", 0, 10, 1, 0, false), 5);
+    assertThat(unmeasured).isGreaterThan(cost(0, 10, 5)).isLessThan(cost(1, 10, 5));
+  }
+
+  @Test
+  void leastCost_leavesOutThoseThatLoseMoreWork() {
+    var candidates = List.of(node(0.9), node(0.2), node(0.2), node(0.6));
+    assertThat(Scores.leastCost(candidates)).containsExactly(1, 2);
+    assertThat(Scores.leastCost(List.of())).isEmpty();
+    int[] scores = Scores.of(Policy.SPARING, candidates);
+    assertThat(scores[1]).isEqualTo(scores[2]).isGreaterThan(scores[0]);
+  }
+
+  @Test
+  void sparing_isNobodysChoice() {
+    assertThat(Policy.parse("sparing")).isEmpty();
+    assertThat(Policy.parse(Policy.SPARING.toString())).isEmpty();
+    assertThat(Policy.parse("load")).contains(Policy.LOAD);
+  }
+
+  @Test
+  void idle_areScarceWhenFewerThanHalfAreLeft() {
+    assertThat(idleness(8, 8).scarce()).isFalse();
+    assertThat(idleness(7, 9).scarce()).isTrue();
+  }
+
+  @Test
+  void idle_areNotScarceAmongFewGpus_norWhereNothingIsMeasured() {
+    assertThat(idleness(0, 15).scarce()).isFalse();
+    var blind = Collections.nCopies(40, Gpus.gpu("gpu", 0, 10, 1, 0, false));
+    assertThat(Idleness.of(Gpus.ask(3), blind).scarce()).isFalse();
+  }
+
+  @Test
+  void idle_withoutReplicas_isNot() {
+    var full = Collections.nCopies(16, Gpus.gpu("gpu", 0, 4, 1, 0, true));
+    assertThat(Idleness.of(Gpus.ask(3), full)).isEqualTo(new Idleness(16, 0));
+  }
+
+  private static Idleness idleness(int idle, int busy) {
+    var gpus = Collections.nCopies(idle, Gpus.gpu("gpu", 0, 10, 1, 0.05, true));
+    var others = Collections.nCopies(busy, Gpus.gpu("gpu", 0, 10, 1, 0.3, true));
+    return Idleness.of(Gpus.ask(3), gpus).plus(Idleness.of(Gpus.ask(3), others));
+  }
+
+  private static double cost(double load, int free, int share) {
+    return Overload.cost(gpu(load, free), share);
+  }
+
+  private static Scores.Candidate node(double load) {
+    var container = new Placement.Container("main", List.of(new Placement.Share("gpu", 3)));
+    return new Scores.Candidate("node", List.of(gpu(load, 10)), Placement.of(List.of(container)));
+  }
+
+  private static GpuView gpu(double load, int free) {
+    return Gpus.gpu("gpu", 0, free, 1, load, true);
+  }
+}
