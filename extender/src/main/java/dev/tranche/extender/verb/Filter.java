@@ -151,6 +151,10 @@ public final class Filter {
 
   /** Null when something that lasts stands in the way everywhere. */
   private @Nullable Answer transientOnly(PodFacts pod, List<Evaluation> refused, long untilMs) {
+    Optional<String> hearing = core.hearing();
+    if (hearing.isPresent() && refused.stream().anyMatch(Filter::silent)) {
+      return new Answer.Undecided(hearing.get());
+    }
     for (Evaluation evaluation : refused) {
       if (core.nowMs() > untilMs) {
         return new Answer.Undecided(Core.LATE);
@@ -164,6 +168,11 @@ public final class Filter {
 
   private boolean fitsSettled(PodFacts pod, String node) {
     return core.unsettled(node) && core.evaluateSettled(pod, node).placement().isPresent();
+  }
+
+  private static boolean silent(Evaluation evaluation) {
+    return evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)
+        && reason == Reason.NO_REPORT;
   }
 
   private static boolean couldChange(Evaluation evaluation) {
