@@ -204,6 +204,7 @@ public final class Core {
     if (loads.put(report.node(), readings)) {
       waiting.changed(report.node());
     }
+    evaluations.changed(report.node());
     loads.retain(
         report.node(),
         report.state().gpus().stream()
@@ -248,6 +249,7 @@ public final class Core {
   /** The clock's turn: what is due ends, and one rejected pod may be woken. */
   public void tick() {
     told(new Event.Tick());
+    evaluations.follow();
     waiting.wake(this::policyOf, nowMs(), this::wake);
   }
 

@@ -7,8 +7,17 @@ import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Optional;
 
-/** What one node could do for one pod at one moment. */
-public record Evaluation(String node, Ask ask, List<GpuView> gpus, Outcome outcome) {
+/**
+ * What one node could do for one pod at one moment.
+ *
+ * @param headroom how good it is, 0 to {@link dev.tranche.extender.score.Scores#HEADROOM_MAX}; 0
+ *     where it does not fit, and where pods are packed, since that is of no node alone
+ */
+public record Evaluation(String node, Ask ask, List<GpuView> gpus, Outcome outcome, int headroom) {
+  public boolean fits() {
+    return outcome instanceof Outcome.Fits;
+  }
+
   public Optional<Placement> placement() {
     return outcome instanceof Outcome.Fits(Placement placement)
         ? Optional.of(placement)

@@ -6,7 +6,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -95,7 +94,7 @@ public final class Filter {
         return new Answer.Undecided(Core.LATE);
       }
       Evaluation evaluation = evaluator.apply(name);
-      (evaluation.placement().isPresent() ? fitting : refused).add(evaluation);
+      (evaluation.fits() ? fitting : refused).add(evaluation);
     }
     core.explanations.filtered(pod, core.policyOf(pod), fitting, refused);
     @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, untilMs) : null;
@@ -112,7 +111,7 @@ public final class Filter {
       // With one node left kube-scheduler skips prioritize.
       reserve(pod, fitting.getFirst());
     }
-    return new Answer.Nodes(names(choosy ? fitting : best(pod, fitting)), reasons);
+    return new Answer.Nodes(names(choosy ? fitting : best(fitting)), reasons);
   }
 
   private static List<String> names(List<Evaluation> evaluations) {
@@ -129,18 +128,14 @@ public final class Filter {
   }
 
   /** Equals take turns, so that pods that come one after the other are not all offered the same. */
-  private List<Evaluation> best(PodFacts pod, List<Evaluation> fitting) {
+  private List<Evaluation> best(List<Evaluation> fitting) {
     if (offeredMax == 0 || fitting.size() <= offeredMax) {
       return fitting;
     }
-    var candidates = new ArrayList<Scores.Candidate>(fitting.size());
-    for (Evaluation evaluation : fitting) {
-      evaluation
-          .placement()
-          .ifPresent(
-              p -> candidates.add(new Scores.Candidate(evaluation.node(), evaluation.gpus(), p)));
+    int[] scores = new int[fitting.size()];
+    for (int i = 0; i < scores.length; i++) {
+      scores[i] = fitting.get(i).headroom();
     }
-    int[] scores = Scores.of(core.policyOf(pod), candidates);
     turn = (turn + offeredMax) % fitting.size();
     return Best.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
   }
