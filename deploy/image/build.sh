@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # build.sh TAG: makes the one image of all parts from the jars that `./mvnw package` left, and names it TAG.
 # Needs JAVA_HOME (a JDK 25 or newer), a Docker engine, and make and a C compiler for the library that stands for NVML in the
-# node plugin's training; e2e's jars play what the parts meet in theirs. BASE chooses another image to take the C library from, of Debian or a descendant.
+# node plugin's training; e2e's jars play what the parts meet in theirs. BASE chooses another image to take the C library from,
+# of Debian or a descendant.
 set -euo pipefail
 tag=${1:?usage: build.sh TAG}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
