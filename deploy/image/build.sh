@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # build.sh TAG: makes the one image of all parts from the jars that `./mvnw package` left, and names it TAG.
 # Needs JAVA_HOME (a JDK 25 or newer), a Docker engine, and make and a C compiler for the library that stands for NVML in the
-# node plugin's training. BASE chooses another image to take the C library from, of Debian or a descendant.
+# node plugin's training; e2e's jars play what the parts meet in theirs. BASE chooses another image to take the C library from,
+# of Debian or a descendant.
 set -euo pipefail
 tag=${1:?usage: build.sh TAG}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -79,7 +80,13 @@ train() {
   [ "$1" != node-plugin ] || wait "$kubelet" || echo "warning: the node plugin was trained without GPUs, so it will start more slowly" >&2
   # From the first line of its log on: a busy machine may take long to get there.
   for _ in $(seq 300); do [ -z "$(docker logs "$container" 2>&1 | head -n 1)" ] || break; sleep 0.2; done
-  sleep 8
+  if [ "$1" = extender ]; then
+    docker exec "$container" /opt/tranche/runtime/bin/java -XX:TieredStopAtLevel=1 -cp '/e2e/classes:/e2e/lib/*' \
+      dev.tranche.e2e.bench.training.ExtenderTraining /training/key.p12 training training:training ||
+      echo "warning: the extender was trained without a cluster, so it will start more slowly" >&2
+  else
+    sleep 8
+  fi
   docker stop -t 300 "$container" >/dev/null
   [ -s "$work/aot/$1.aot" ] || { docker logs "$container" >&2; echo "error: the training of $1 left no cache" >&2; exit 1; }
 }
@@ -100,10 +107,23 @@ train_node_plugin() {
     -v "$node/device-plugins:/var/lib/kubelet/device-plugins" -v "$node/pod-resources:/var/lib/kubelet/pod-resources"
 }
 
+# The extender meets an API server, plugins and a kube-scheduler that are played beside it, with the runtime of the image. The
+# cache then also knows which of its methods are hot.
+train_extender() {
+  local folder=$work/extender
+  mkdir -p "$folder"
+  "$JAVA_HOME/bin/keytool" -genkeypair -alias training -keyalg EC -dname CN=training -ext san=ip:127.0.0.1,dns:localhost -validity 2 \
+    -storetype PKCS12 -keystore "$folder/key.p12" -storepass training 2>/dev/null
+  "$JAVA_HOME/bin/keytool" -exportcert -rfc -alias training -keystore "$folder/key.p12" -storepass training >"$folder/ca.pem" 2>/dev/null
+  chmod 644 "$folder/key.p12"
+  train extender -e KUBERNETES_MASTER=https://127.0.0.1:6443 -e KUBERNETES_CERTS_CA_FILE=/training/ca.pem \
+    -v "$folder:/training:ro" -v "$root/e2e/target:/e2e:ro"
+}
+
 image
 mkdir -p "$work/aot" "$node"
 train webhook & trainings=($!)
-train extender & trainings+=($!)
+train_extender & trainings+=($!)
 train_node_plugin & trainings+=($!)
 for training in "${trainings[@]}"; do wait "$training"; done
 mv "$work/aot" "$opt/aot"

@@ -130,7 +130,7 @@ public final class Extender implements AutoCloseable {
 
   /** Without an open port no node can tell us anything, and what we know of them is no ground. */
   private boolean deciding() {
-    return missing().isEmpty() && core.notReady().isEmpty();
+    return missing().isEmpty() && core.notReady().or(core::hearing).isEmpty();
   }
 
   private Future<?> patched(String node, PatchType type, String patch) {

@@ -12,6 +12,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -113,10 +114,10 @@ final class ScaleBench {
 
   private void ours(String name, String... flags) throws IOException {
     var log = folder.resolve(name + ".log");
-    long started = System.nanoTime();
     try (var extender = new ExtenderPart(artifacts.root(), plane, log, flags)) {
       await("the extender to be ready", extender::ready);
-      figure(name + ".ready_s", (System.nanoTime() - started) / 1e9, "s");
+      var start = Duration.between(extender.part().startedAt(), Instant.now());
+      figure(name + ".ready_s", start.toMillis() / 1e3, "s");
       say("opening %d streams".formatted(nodes));
       try (var streams =
           new SimulatedNodes(
@@ -177,8 +178,11 @@ final class ScaleBench {
   private void bind(String name, String configuration, Ended ended) throws IOException {
     Population.createPods(plane.client(), "run-" + ++runs, pods);
     try (var bound = new BoundPods(plane.client(), Population.LABEL)) {
+      Duration before = ownCpu();
       plane.startScheduler(configuration);
       figure(name + ".pods_per_second", bound.await(pods, LIMIT), "pods/s");
+      double cpuSeconds = ownCpu().minus(before).toMillis() / 1e3;
+      figure(name + ".bench_cpu_s_per_1000_pods", cpuSeconds * 1_000 / pods, "s");
       plane.stopScheduler();
       var mine =
           plane.client().pods().inNamespace(Population.NAMESPACE).withLabel(Population.LABEL);
@@ -186,6 +190,11 @@ final class ScaleBench {
       ended.ended(bound.nodes());
       await("the pods to be gone", () -> mine.list().getItems().isEmpty());
     }
+  }
+
+  /** Of this process, which plays all node plugins on the same cores. */
+  private static Duration ownCpu() {
+    return ProcessHandle.current().info().totalCpuDuration().orElseThrow();
   }
 
   private static void await(String what, BooleanSupplier holds) {

@@ -5,11 +5,11 @@ import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.io.IOException;
-import java.time.Instant;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -67,8 +67,8 @@ final class PodMessage {
       case 3 -> namespace = in.readString();
       case 5 -> uid = in.readString();
       case 6 -> resourceVersion = in.readString();
-      case 8 -> draft.createdAt(time(in));
-      case 9 -> draft.deletedAt(time(in));
+      case 8 -> draft.createdAtMs(timeMs(in));
+      case 9 -> draft.leaving(Messages.seconds(in) != 0);
       case 11 -> Messages.entry(in, draft::label);
       case 12 -> Messages.entry(in, draft::annotation);
       default -> {
@@ -78,8 +78,8 @@ final class PodMessage {
     return true;
   }
 
-  private static String time(CodedInputStream in) throws IOException {
-    return Instant.ofEpochSecond(Messages.seconds(in)).toString();
+  private static long timeMs(CodedInputStream in) throws IOException {
+    return TimeUnit.SECONDS.toMillis(Messages.seconds(in));
   }
 
   private boolean spec(CodedInputStream in, int number) throws IOException {
@@ -143,7 +143,7 @@ final class PodMessage {
   private boolean status(CodedInputStream in, int number) throws IOException {
     switch (number) {
       case 1 -> draft.phase(in.readString());
-      case 7 -> draft.startedAt(time(in));
+      case 7 -> draft.startedAtMs(timeMs(in));
       case 11 -> draft.nominatedNode(in.readString());
       default -> {
         return false;

@@ -15,6 +15,9 @@ import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.OutputStreamWriter;
+import java.nio.charset.StandardCharsets;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
@@ -91,18 +94,31 @@ public final class OpsRoutes {
   }
 
   private Future<?> metrics(Vertx vertx, RoutingContext call) {
-    var response = call.response().putHeader("Content-Type", METRICS_TYPE);
+    return inPieces(
+        vertx,
+        call,
+        METRICS_TYPE,
+        (inspection, to) -> {
+          gpus.show(inspection);
+          registry.scrape(to, METRICS_TYPE);
+        });
+  }
+
+  @FunctionalInterface
+  private interface Page {
+    void write(Inspection inspection, OutputStream to) throws IOException;
+  }
+
+  /** Written on a worker: of thousands of nodes it is long, and health must not wait for it. */
+  private Future<?> inPieces(Vertx vertx, RoutingContext call, String type, Page page) {
+    var response = call.response().putHeader("Content-Type", type);
     return inspections
         .latest()
-        .compose(
-            inspection -> {
-              gpus.show(inspection);
-              return vertx.executeBlocking(() -> scrape(response), false);
-            })
+        .compose(now -> vertx.executeBlocking(() -> write(page, now, response), false))
         .onFailure(
             cause -> {
               if (response.headWritten()) {
-                log.warn("/metrics was not read to its end: {}", cause.toString());
+                log.warn("{} was not read to its end: {}", call.request().path(), cause.toString());
                 response.reset();
               } else {
                 failed(call, cause);
@@ -110,9 +126,10 @@ public final class OpsRoutes {
             });
   }
 
-  private Void scrape(HttpServerResponse to) throws IOException {
+  private static Void write(Page page, Inspection inspection, HttpServerResponse to)
+      throws IOException {
     var pieces = new Pieces(to);
-    registry.scrape(pieces, METRICS_TYPE);
+    page.write(inspection, pieces);
     pieces.close();
     return null;
   }
@@ -168,21 +185,21 @@ public final class OpsRoutes {
     return json ? found.encodePrettily() + "\n" : Pages.explanation(found);
   }
 
-  /** Written on a worker: of thousands of nodes it is long, and health must not wait for it. */
   private Future<?> inspect(Vertx vertx, RoutingContext call) {
     boolean json = wantsJson(call);
-    Future<String> text =
-        inspections
-            .latest()
-            .compose(
-                now ->
-                    vertx.executeBlocking(
-                        () ->
-                            json
-                                ? Pages.json(now).encodePrettily() + "\n"
-                                : Pages.inspection(now)));
-    answer(call, text, json ? JSON : TEXT);
-    return text;
+    return inPieces(
+        vertx,
+        call,
+        json ? JSON : TEXT,
+        (inspection, to) -> {
+          var text = new OutputStreamWriter(to, StandardCharsets.UTF_8);
+          if (json) {
+            Pages.json(inspection, text);
+          } else {
+            Pages.inspection(inspection, text);
+          }
+          text.flush();
+        });
   }
 
   private static boolean wantsJson(RoutingContext call) {

@@ -4,6 +4,8 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.verb.Inspection;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.Writer;
 import java.util.Locale;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -92,26 +94,22 @@ final class Pages {
     return String.format(Locale.ROOT, "%.1f GiB", bytes / (double) (1L << 30));
   }
 
-  static String inspection(Inspection inspection) {
-    var text = new StringBuilder();
-    text.append(
+  /** Node by node, since of tens of thousands of GPUs the whole is long. */
+  static void inspection(Inspection inspection, Writer to) throws IOException {
+    to.write(
         String.format(
             NODE_LINE, "NODE", "GPU", "MODEL", "FREE", "SM", "MEM FREE", "AGE", "STATE", "PODS"));
     for (Inspection.Node node : inspection.nodes()) {
-      node.gpus().forEach(gpu -> text.append(line(node, gpu)));
-      node.unplaced()
-          .forEach(
-              h ->
-                  text.append(node.name())
-                      .append(": GPU of ")
-                      .append(h.key())
-                      .append(" unknown\n"));
+      for (Inspection.Gpu gpu : node.gpus()) {
+        to.write(line(node, gpu));
+      }
+      for (Hold hold : node.unplaced()) {
+        to.write(node.name() + ": GPU of " + hold.key() + " unknown\n");
+      }
     }
-    text.append("holds ").append(inspection.holdsByStage());
-    return text.append(", pods that wait ")
-        .append(inspection.waitingPods())
-        .append('\n')
-        .toString();
+    to.write(
+        "holds %s, pods that wait %d\n"
+            .formatted(inspection.holdsByStage(), inspection.waitingPods()));
   }
 
   private static String line(Inspection.Node node, Inspection.Gpu gpu) {
@@ -142,24 +140,30 @@ final class Pages {
     return hold.key() + "=" + hold.held().get(uuid) + "(" + Inspection.stage(hold) + ")";
   }
 
-  static JsonObject json(Inspection inspection) {
-    var nodes = new JsonArray();
+  /** Likewise. */
+  static void json(Inspection inspection, Writer to) throws IOException {
+    to.write("{\n\"nodes\" : [ ");
+    String comma = "";
     for (Inspection.Node node : inspection.nodes()) {
-      var gpus = new JsonArray();
-      node.gpus().forEach(gpu -> gpus.add(json(gpu)));
-      var unplaced = new JsonArray();
-      node.unplaced().forEach(hold -> unplaced.add(hold.key()));
-      nodes.add(
-          new JsonObject()
-              .put("node", node.name())
-              .put("availability", node.availability().name().toLowerCase(Locale.ROOT))
-              .put("gpus", gpus)
-              .put("podsOnUnknownGpus", unplaced));
+      to.write(comma + json(node).encodePrettily());
+      comma = ", ";
     }
+    var holds = new JsonObject(Map.copyOf(inspection.holdsByStage()));
+    to.write(
+        " ],\n\"holdsByStage\" : %s,\n\"waitingPods\" : %d\n}\n"
+            .formatted(holds.encodePrettily(), inspection.waitingPods()));
+  }
+
+  private static JsonObject json(Inspection.Node node) {
+    var gpus = new JsonArray();
+    node.gpus().forEach(gpu -> gpus.add(json(gpu)));
+    var unplaced = new JsonArray();
+    node.unplaced().forEach(hold -> unplaced.add(hold.key()));
     return new JsonObject()
-        .put("nodes", nodes)
-        .put("holdsByStage", new JsonObject(Map.copyOf(inspection.holdsByStage())))
-        .put("waitingPods", inspection.waitingPods());
+        .put("node", node.name())
+        .put("availability", node.availability().name().toLowerCase(Locale.ROOT))
+        .put("gpus", gpus)
+        .put("podsOnUnknownGpus", unplaced);
   }
 
   private static JsonObject json(Inspection.Gpu gpu) {

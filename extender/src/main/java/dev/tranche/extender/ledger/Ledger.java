@@ -63,8 +63,8 @@ public final class Ledger {
 
   private boolean synced;
 
-  /** Pages begun so far, for their versions. */
-  private long books;
+  /** For one reader; what {@link #view} says of these nodes may differ from before. */
+  public final Changes changes = new Changes();
 
   public Ledger(Timing timing) {
     this.timing = timing;
@@ -460,7 +460,7 @@ public final class Ledger {
     tombstones.values().removeIf(until -> until <= step.nowMs());
     for (NodeBook book : List.copyOf(nodes.values())) {
       if (book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
-        book.version++;
+        book.changed();
       }
       for (Hold hold : List.copyOf(book.holds.values())) {
         pass(step, book, hold);
@@ -491,7 +491,7 @@ public final class Ledger {
   }
 
   private void put(NodeBook book, Hold hold) {
-    book.version++;
+    book.changed();
     book.holds.put(hold.uid(), hold);
     holders.put(hold.uid(), book);
   }
@@ -519,7 +519,7 @@ public final class Ledger {
   }
 
   private NodeBook book(String name) {
-    return nodes.computeIfAbsent(name, n -> new NodeBook(n, ++books << Integer.SIZE));
+    return nodes.computeIfAbsent(name, n -> new NodeBook(n, changes));
   }
 
   // --- what others may read ---

@@ -48,12 +48,16 @@ final class NodeBook {
   /** Another number after each change. */
   long version;
 
-  /**
-   * @param version of no earlier page of the same node
-   */
-  NodeBook(String name, long version) {
+  private final Changes changes;
+
+  NodeBook(String name, Changes changes) {
     this.name = name;
-    this.version = version;
+    this.changes = changes;
+    this.version = changes.of(name);
+  }
+
+  void changed() {
+    version = changes.of(name);
   }
 
   Availability availability() {

@@ -37,8 +37,11 @@ public final class PodDraft {
   private @Nullable String node;
   private final Map<String, String> labels = new HashMap<>();
   private int priority;
-  private String createdAt = "";
-  private String startedAt = "";
+  private long createdAtMs;
+
+  /** 0: it has not started. */
+  private long startedAtMs;
+
   private boolean leaving;
   private @Nullable String nominatedNode;
 
@@ -92,17 +95,29 @@ public final class PodDraft {
   }
 
   public PodDraft createdAt(String rfc3339) {
-    createdAt = rfc3339;
+    return createdAtMs(millis(rfc3339));
+  }
+
+  public PodDraft createdAtMs(long since1970) {
+    createdAtMs = since1970;
     return this;
   }
 
   public PodDraft startedAt(String rfc3339) {
-    startedAt = rfc3339;
+    return startedAtMs(millis(rfc3339));
+  }
+
+  public PodDraft startedAtMs(long since1970) {
+    startedAtMs = since1970;
     return this;
   }
 
   public PodDraft deletedAt(@Nullable String rfc3339) {
-    leaving = rfc3339 != null && !rfc3339.isEmpty();
+    return leaving(rfc3339 != null && !rfc3339.isEmpty());
+  }
+
+  public PodDraft leaving(boolean value) {
+    leaving = value;
     return this;
   }
 
@@ -180,7 +195,7 @@ public final class PodDraft {
   }
 
   private Standing standing() {
-    long since = millis(startedAt.isEmpty() ? createdAt : startedAt);
+    long since = startedAtMs == 0 ? createdAtMs : startedAtMs;
     return new Standing(priority, labels, since, leaving, nominatedNode);
   }
 

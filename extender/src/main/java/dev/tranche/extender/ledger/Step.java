@@ -25,7 +25,7 @@ final class Step {
 
   /** Must come before a change to the node. */
   void touch(NodeBook node) {
-    node.version++;
+    node.changed();
     if (!before.containsKey(node)) {
       before.put(node, node.room());
     }

@@ -30,8 +30,8 @@ import org.slf4j.LoggerFactory;
 
 /** All that the one event loop owns, and what is carried out of its decisions. */
 public final class Core {
-  /** A leader that has not heard of every node by then goes on without. */
-  static final long WARM_UP_MS = 3_000;
+  /** A node that has not been heard by then is one that says nothing. */
+  static final long HEARING_MS = 3_000;
 
   /** A verb that takes longer to decide is given up, well before kube-scheduler hangs up. */
   static final long DECIDE_WITHIN_MS = 3_000;
@@ -56,7 +56,7 @@ public final class Core {
   private Supplier<Optional<String>> gate = Optional::empty;
   private final Set<String> unread = new LinkedHashSet<>(List.of("pods", "nodes"));
   private long syncedAtMs = -1;
-  private boolean warm;
+  private boolean heard;
 
   /** By namespace and name. */
   private final Map<String, Budget> budgets = new HashMap<>();
@@ -118,10 +118,18 @@ public final class Core {
       String what = String.join(" and ", unread);
       return Optional.of("the extender has not read the cluster's " + what + " yet");
     }
+    return gate.get();
+  }
+
+  /**
+   * Why a silent node may still be heard, as a sentence; empty when all have had their time. Nodes
+   * that have reported take pods meanwhile, but nobody is rejected, nor evicted, for the others.
+   */
+  public Optional<String> hearing() {
     // Once is enough: a node that falls silent later is refused by itself.
-    warm = warm || nowMs() - syncedAtMs >= WARM_UP_MS || ledger.allReported();
-    return warm
-        ? gate.get()
+    heard = heard || nowMs() - syncedAtMs >= HEARING_MS || ledger.allReported();
+    return heard
+        ? Optional.empty()
         : Optional.of("the extender waits up to 3 s for the GPU nodes' first reports");
   }
 
@@ -208,6 +216,7 @@ public final class Core {
     if (loads.put(report.node(), readings)) {
       waiting.changed(report.node());
     }
+    evaluations.changed(report.node());
     loads.retain(
         report.node(),
         report.state().gpus().stream()
@@ -252,6 +261,7 @@ public final class Core {
   /** The clock's turn: what is due ends, and one rejected pod may be woken. */
   public void tick() {
     told(new Event.Tick());
+    evaluations.follow();
     waiting.wake(this::policyOf, nowMs(), this::wake);
   }
 

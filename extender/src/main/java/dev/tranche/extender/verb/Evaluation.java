@@ -11,10 +11,16 @@ import java.util.Optional;
 /**
  * What one node could do for one pod at one moment.
  *
+ * @param headroom how good it is, 0 to {@link dev.tranche.extender.score.Scores#HEADROOM_MAX}; 0
+ *     where it does not fit, and where pods are packed, since that is of no node alone
  * @param idleness of those GPUs that may serve the pod, full or not
  */
 public record Evaluation(
-    String node, Ask ask, List<GpuView> gpus, Outcome outcome, Idleness idleness) {
+    String node, Ask ask, List<GpuView> gpus, Outcome outcome, int headroom, Idleness idleness) {
+  public boolean fits() {
+    return outcome instanceof Outcome.Fits;
+  }
+
   public Optional<Placement> placement() {
     return outcome instanceof Outcome.Fits(Placement placement)
         ? Optional.of(placement)

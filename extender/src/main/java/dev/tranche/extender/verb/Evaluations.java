@@ -7,10 +7,14 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
+import java.util.ArrayDeque;
+import java.util.Arrays;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * What nodes could do for pods, remembered for as long as nothing about the node has changed. Pods
@@ -21,20 +25,24 @@ public final class Evaluations {
   /** Kinds of pods that are remembered, the latest asked ones. */
   static final int SHAPES_MAX = 24;
 
-  /** A GPU with young holds is looked at anew this often, since their weight fades with time. */
-  private static final long YOUNG_MS = 250;
-
   private final Ledger ledger;
   private final LoadCache loads;
   private final Fleet fleet;
-  private final Map<String, Cell> cells = new HashMap<>();
+  private final Map<String, Slot> slots = new HashMap<>();
   private final Map<Shape, Page> pages =
       new LinkedHashMap<>(SHAPES_MAX, 0.75f, true) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<Shape, Page> eldest) {
-          return size() > SHAPES_MAX;
+          boolean over = size() > SHAPES_MAX;
+          if (over) {
+            freed.add(eldest.getValue().column);
+          }
+          return over;
         }
       };
+
+  /** Columns of pages that were forgotten. */
+  private final Deque<Integer> freed = new ArrayDeque<>();
 
   Evaluations(Ledger ledger, LoadCache loads, Fleet fleet) {
     this.ledger = ledger;
@@ -49,40 +57,49 @@ public final class Evaluations {
       Map<String, String> annotations,
       Policy policy) {}
 
-  /**
-   * A node's GPUs at one moment.
-   *
-   * @param ledgerVersion and {@code loadVersion}: of what it was made from
-   * @param untilMs after that time alone has changed it
-   * @param gpus the same list for as long as nothing in it differs
-   */
-  private record Cell(long ledgerVersion, long loadVersion, long untilMs, Fleet.Seen gpus) {}
+  /** What is remembered of one node: one search in the map finds all of it. */
+  private static final class Slot {
+    boolean changed = true;
+
+    /** After that time alone has changed it. */
+    long untilMs;
+
+    Fleet.@Nullable Seen seen;
+
+    /** By the page's column. */
+    @Nullable Kept[] kept = new Kept[2];
+  }
 
   /** The evaluation of one node that holds for as long as its GPUs are the same list. */
-  private record Kept(Fleet.Seen gpus, Evaluation evaluation) {}
+  private record Kept(Page page, Fleet.Seen gpus, Evaluation evaluation) {}
 
   /** The nodes as one kind of pod sees them. */
   final class Page {
     private final PodFacts example;
     private final Policy policy;
+    private final int column;
     private final Map<Integer, Ask> asks = new HashMap<>();
-    private final Map<String, Kept> byNode = new HashMap<>();
 
-    private Page(PodFacts example, Policy policy) {
+    private Page(PodFacts example, Policy policy, int column) {
       this.example = example;
       this.policy = policy;
+      this.column = column;
     }
 
     @SuppressWarnings("ReferenceEquality") // The same list is the sign that nothing has changed.
     Evaluation of(String node, long nowMs) {
-      Fleet.Seen seen = seen(node, nowMs);
-      Kept kept = byNode.get(node);
-      if (kept != null && kept.gpus == seen) {
+      Slot slot = slot(node);
+      Fleet.Seen seen = seen(slot, node, nowMs);
+      Kept kept = column < slot.kept.length ? slot.kept[column] : null;
+      if (kept != null && kept.page == this && kept.gpus == seen) {
         return kept.evaluation;
       }
       Ask ask = asks.computeIfAbsent(ledger.replicasPerGpu(node, example.resource()), example::ask);
       Evaluation evaluation = Fleet.evaluate(node, ask, seen, policy);
-      byNode.put(node, new Kept(seen, evaluation));
+      if (column >= slot.kept.length) {
+        slot.kept = Arrays.copyOf(slot.kept, SHAPES_MAX + 1);
+      }
+      slot.kept[column] = new Kept(this, seen, evaluation);
       return evaluation;
     }
   }
@@ -90,7 +107,13 @@ public final class Evaluations {
   /** For a pod that holds nothing yet. */
   Page page(PodFacts pod, Policy policy) {
     var shape = new Shape(pod.resource(), pod.requests(), pod.annotations(), policy);
-    return pages.computeIfAbsent(shape, s -> new Page(pod, policy));
+    Page known = pages.get(shape);
+    if (known != null) {
+      return known;
+    }
+    var page = new Page(pod, policy, freed.isEmpty() ? pages.size() : freed.remove());
+    pages.put(shape, page);
+    return page;
   }
 
   /** The same list for as long as nothing in it differs. */
@@ -100,32 +123,50 @@ public final class Evaluations {
 
   /** The same picture for as long as nothing in it differs; it may be read on any thread. */
   Fleet.Seen seen(String node, long nowMs) {
-    Cell cell = cells.get(node);
-    long ledgerVersion = ledger.version(node);
-    long loadVersion = loads.version(node);
-    if (cell != null
-        && cell.ledgerVersion == ledgerVersion
-        && cell.loadVersion == loadVersion
-        && nowMs < cell.untilMs) {
-      return cell.gpus;
+    return seen(slot(node), node, nowMs);
+  }
+
+  private Fleet.Seen seen(Slot slot, String node, long nowMs) {
+    Fleet.Seen before = slot.seen;
+    if (before != null && !slot.changed && nowMs < slot.untilMs) {
+      return before;
     }
     Fleet.Seen fresh = fleet.seen(node, Fleet.Present.ALL, nowMs);
-    Fleet.Seen gpus = cell != null && cell.gpus.equals(fresh) ? cell.gpus : fresh;
-    cells.put(node, new Cell(ledgerVersion, loadVersion, until(node, gpus, nowMs), gpus));
-    return gpus;
+    Fleet.Seen seen = before != null && before.equals(fresh) ? before : fresh;
+    slot.seen = seen;
+    slot.changed = false;
+    slot.untilMs = until(node, seen, nowMs);
+    return seen;
+  }
+
+  private Slot slot(String node) {
+    if (!ledger.changes.isEmpty()) {
+      follow();
+    }
+    return slots.computeIfAbsent(node, n -> new Slot());
+  }
+
+  /** What has changed in the Ledger is looked at anew when it is asked for. */
+  void follow() {
+    ledger.changes.take().forEach(this::changed);
+  }
+
+  /** A node's readings are others now, or something else about it. */
+  void changed(String node) {
+    Slot slot = slots.get(node);
+    if (slot != null) {
+      slot.changed = true;
+    }
   }
 
   private long until(String node, Fleet.Seen seen, long nowMs) {
-    if (seen.young()) {
-      return nowMs + YOUNG_MS;
-    }
     boolean measured = seen.gpus().stream().anyMatch(GpuView::measured);
-    return measured ? loads.staleAtMs(node, nowMs) : Long.MAX_VALUE;
+    long staleAtMs = measured ? loads.staleAtMs(node, nowMs) : Long.MAX_VALUE;
+    return Math.min(seen.fadesAtMs(), staleAtMs);
   }
 
   void forget(String node) {
-    cells.remove(node);
-    pages.values().forEach(page -> page.byNode.remove(node));
+    slots.remove(node);
   }
 
   public int shapes() {

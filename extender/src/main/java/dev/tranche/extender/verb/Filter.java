@@ -97,7 +97,7 @@ public final class Filter {
         return new Answer.Undecided(Core.LATE);
       }
       Evaluation evaluation = evaluator.apply(name);
-      (evaluation.placement().isPresent() ? fitting : refused).add(evaluation);
+      (evaluation.fits() ? fitting : refused).add(evaluation);
     }
     spare(pod, fitting, refused);
     core.explanations.filtered(pod, core.policyOf(pod), fitting, refused);
@@ -160,6 +160,20 @@ public final class Filter {
     if (offeredMax == 0 || fitting.size() < 2 || all) {
       return fitting;
     }
+    turn = (turn + offeredMax) % fitting.size();
+    if (policy == Policy.SPARING) {
+      var good = new ArrayList<>(Scores.leastCost(candidates(fitting)));
+      Collections.rotate(good, turn);
+      return good.stream().limit(offeredMax).map(fitting::get).toList();
+    }
+    int[] scores = new int[fitting.size()];
+    for (int i = 0; i < scores.length; i++) {
+      scores[i] = fitting.get(i).headroom();
+    }
+    return Best.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
+  }
+
+  private static List<Scores.Candidate> candidates(List<Evaluation> fitting) {
     var candidates = new ArrayList<Scores.Candidate>(fitting.size());
     for (Evaluation evaluation : fitting) {
       evaluation
@@ -167,14 +181,7 @@ public final class Filter {
           .ifPresent(
               p -> candidates.add(new Scores.Candidate(evaluation.node(), evaluation.gpus(), p)));
     }
-    turn = (turn + offeredMax) % fitting.size();
-    if (policy == Policy.SPARING) {
-      var good = new ArrayList<>(Scores.leastCost(candidates));
-      Collections.rotate(good, turn);
-      return good.stream().limit(offeredMax).map(fitting::get).toList();
-    }
-    int[] scores = Scores.of(policy, candidates);
-    return Best.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
+    return candidates;
   }
 
   private void reserve(PodFacts pod, Evaluation only) {
@@ -183,6 +190,10 @@ public final class Filter {
 
   /** Null when something that lasts stands in the way everywhere. */
   private @Nullable Answer transientOnly(PodFacts pod, List<Evaluation> refused, long untilMs) {
+    Optional<String> hearing = core.hearing();
+    if (hearing.isPresent() && refused.stream().anyMatch(Filter::silent)) {
+      return new Answer.Undecided(hearing.get());
+    }
     for (Evaluation evaluation : refused) {
       if (core.nowMs() > untilMs) {
         return new Answer.Undecided(Core.LATE);
@@ -196,6 +207,11 @@ public final class Filter {
 
   private boolean fitsSettled(PodFacts pod, String node) {
     return core.unsettled(node) && core.evaluateSettled(pod, node).placement().isPresent();
+  }
+
+  private static boolean silent(Evaluation evaluation) {
+    return evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)
+        && reason == Reason.NO_REPORT;
   }
 
   private static boolean couldChange(Evaluation evaluation) {

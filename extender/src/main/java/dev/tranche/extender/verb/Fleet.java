@@ -15,6 +15,7 @@ import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Idleness;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.score.Scores;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -83,20 +84,37 @@ public final class Fleet {
         seen.availability() == NodeView.Availability.AVAILABLE
             ? Idleness.of(ask, seen.gpus())
             : Idleness.NONE;
-    return new Evaluation(node, ask, seen.gpus(), outcome, idleness);
+    int headroom = headroom(node, seen, outcome, policy);
+    return new Evaluation(node, ask, seen.gpus(), outcome, headroom, idleness);
+  }
+
+  private static int headroom(String node, Seen seen, Outcome outcome, Policy policy) {
+    return outcome instanceof Outcome.Fits(var placement) && policy != Policy.PACKED
+        ? Scores.of(policy, List.of(new Scores.Candidate(node, seen.gpus(), placement)))[0]
+        : 0;
   }
 
   /**
    * A node's GPUs at one moment.
    *
-   * @param young whether the weight of some hold still changes with time
+   * @param fadesAtMs when the first hold that counts as not measured yet ceases to: until then only
+   *     another reading changes its weight. Never: the largest number.
    */
-  record Seen(NodeView.Availability availability, List<GpuView> gpus, boolean young) {}
+  record Seen(NodeView.Availability availability, List<GpuView> gpus, long fadesAtMs) {}
 
   Seen seen(String node, Present present, long nowMs) {
     NodeView view = ledger.view(node, present::has, nowMs);
-    boolean young = view.gpus().stream().anyMatch(gpu -> !gpu.young().isEmpty());
-    return new Seen(view.availability(), gpus(view, present, nowMs), young);
+    return new Seen(view.availability(), gpus(view, present, nowMs), fadesAtMs(view));
+  }
+
+  private long fadesAtMs(NodeView view) {
+    long first = Long.MAX_VALUE;
+    for (NodeView.Gpu gpu : view.gpus()) {
+      for (NodeView.Young young : gpu.young()) {
+        first = Math.min(first, young.sinceMs() + youngMs + 1);
+      }
+    }
+    return first;
   }
 
   /** A node's GPUs as a pod that is not there yet sees them. */

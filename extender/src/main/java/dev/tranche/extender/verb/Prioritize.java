@@ -3,9 +3,9 @@ package dev.tranche.extender.verb;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
-import dev.tranche.extender.score.Scores.Candidate;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -44,7 +44,6 @@ public final class Prioritize {
   private Map<String, Integer> scored(PodFacts pod, List<String> names) {
     Policy policy = core.policyOf(pod);
     var evaluations = new ArrayList<Evaluation>();
-    var candidates = new ArrayList<Candidate>();
     var scores = new LinkedHashMap<String, Integer>();
     long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
     Function<String, Evaluation> evaluator = core.evaluator(pod);
@@ -54,28 +53,27 @@ public final class Prioritize {
       }
       scores.put(name, 0);
       Evaluation evaluation = evaluator.apply(name);
-      evaluation
-          .placement()
-          .ifPresent(
-              placement -> {
-                evaluations.add(evaluation);
-                candidates.add(new Candidate(name, evaluation.gpus(), placement));
-              });
+      if (evaluation.fits()) {
+        evaluations.add(evaluation);
+      }
     }
-    int[] values =
-        policy == Policy.PACKED ? packed(pod, evaluations) : headroom(pod, policy, candidates);
+    int[] values = policy == Policy.PACKED ? packed(pod, evaluations) : headroom(pod, evaluations);
     for (int i = 0; i < values.length; i++) {
-      scores.put(candidates.get(i).node(), values[i]);
+      scores.put(evaluations.get(i).node(), values[i]);
     }
     core.explanations.prioritized(pod, policy, evaluations, values);
     return scores;
   }
 
-  private int[] headroom(PodFacts pod, Policy policy, List<Candidate> candidates) {
-    int[] values = Scores.of(policy, candidates);
+  private int[] headroom(PodFacts pod, List<Evaluation> evaluations) {
+    int[] values = new int[evaluations.size()];
+    for (int i = 0; i < values.length; i++) {
+      values[i] = evaluations.get(i).headroom();
+    }
     int winner = Scores.winner(values);
     if (winner >= 0) {
-      reserve(pod, candidates.get(winner));
+      Evaluation best = evaluations.get(winner);
+      best.placement().ifPresent(placement -> reserve(pod, best.node(), placement));
     }
     return values;
   }
@@ -96,7 +94,7 @@ public final class Prioritize {
             winner -> {
               Evaluation chosen = winner.evaluation();
               values[evaluations.indexOf(chosen)] = Scores.PACKED_WINNER;
-              reserve(pod, new Candidate(chosen.node(), chosen.gpus(), winner.placement()));
+              reserve(pod, chosen.node(), winner.placement());
             });
     return values;
   }
@@ -118,11 +116,11 @@ public final class Prioritize {
     return scores;
   }
 
-  private void reserve(PodFacts pod, Candidate winner) {
+  private void reserve(PodFacts pod, String node, Placement placement) {
     boolean settled =
         core.ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE).isPresent();
     if (!settled) {
-      core.told(new Event.Reserve(pod, winner.node(), winner.placement()));
+      core.told(new Event.Reserve(pod, node, placement));
     }
   }
 }

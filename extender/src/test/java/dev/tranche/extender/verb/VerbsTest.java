@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
@@ -17,6 +18,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -256,6 +258,21 @@ final class VerbsTest {
         .isEqualTo(new Filter.Answer.Undecided(unread));
     core.read("pods");
     assertThat(core.notReady()).hasValue("the extender has not read the cluster's nodes yet");
+  }
+
+  @Test
+  void silentNodes_areWaitedForAtFirstWhileOthersTakePods() {
+    BOTH.forEach(
+        node -> world.core.told(new Event.NodeSeen(new NodeFacts(node, Set.of(), "", true))));
+    assertThat(filter.filter(FakeWorld.pod("p", 3), BOTH, false))
+        .isEqualTo(
+            new Filter.Answer.Undecided(
+                "the extender waits up to 3 s for the GPU nodes' first reports"));
+    world.report("a", new Gpu("a0", 0.5, 0));
+    assertThat(nodes(FakeWorld.pod("p", 3)).nodes()).containsExactly("a");
+    world.nowMs += Core.HEARING_MS;
+    assertThat(filter.filter(FakeWorld.pod("p", 3), List.of("b"), false))
+        .isEqualTo(new Filter.Answer.Nodes(List.of(), Map.of("b", Reason.NO_REPORT)));
   }
 
   @Test

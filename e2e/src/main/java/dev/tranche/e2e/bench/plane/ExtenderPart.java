@@ -1,5 +1,6 @@
 package dev.tranche.e2e.bench.plane;
 
+import dev.tranche.e2e.install.Artifacts;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.api.model.ServiceAccountBuilder;
@@ -16,7 +17,7 @@ import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 
-/** Our extender as a process beside a {@link ControlPlane}, with the JVM options of its image. */
+/** Our extender as a process beside a {@link ControlPlane}, run as its image runs it. */
 public final class ExtenderPart implements AutoCloseable {
   private final HttpClient http = HttpClient.newHttpClient();
   private final int verbsPort = ControlPlane.freePort();
@@ -25,26 +26,14 @@ public final class ExtenderPart implements AutoCloseable {
   private final Part part;
 
   /**
-   * @param root of the repository, whose jars have been built
+   * @param root of the repository, whose image has been built
    * @param flags of the extender, beside those that every one here needs
    */
   public ExtenderPart(Path root, ControlPlane plane, Path log, String... flags) throws IOException {
     prepare(plane);
-    var command = new ArrayList<String>();
-    command.add(Path.of(System.getProperty("java.home"), "bin/java").toString());
-    Files.readAllLines(root.resolve("deploy/image/extender.args")).stream()
-        .filter(line -> line.startsWith("-") && !line.contains("/opt/tranche"))
-        .forEach(command::add);
+    var command = new ArrayList<String>(ImageFiles.of(Artifacts.of(root)).command("extender"));
     command.addAll(
         List.of(
-            "-cp",
-            root.resolve("extender/target/classes")
-                + ":"
-                + root.resolve("api/target/classes")
-                + ":"
-                + root.resolve("extender/target/lib")
-                + "/*",
-            "dev.tranche.extender.ExtenderMain",
             "--name=tranche",
             "--namespace=" + SimulatedNodes.NAMESPACE,
             "--node-plugin-service-account="

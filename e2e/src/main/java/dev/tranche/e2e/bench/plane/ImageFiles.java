@@ -1,0 +1,67 @@
+package dev.tranche.e2e.bench.plane;
+
+import dev.tranche.e2e.install.Artifacts;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * Our image's folder, copied out of it: its Java runtime, jars, options and caches of loaded
+ * classes. A process is measured as it is shipped, yet beside us.
+ */
+final class ImageFiles {
+  private static final String FOLDER = "/opt/tranche";
+
+  private final Path folder;
+
+  private ImageFiles(Path folder) {
+    this.folder = folder;
+  }
+
+  /** Copied once for each image. */
+  static ImageFiles of(Artifacts artifacts) throws IOException {
+    String name = artifacts.image().replaceAll("[^A-Za-z0-9.]", "-");
+    Path folder = artifacts.root().resolve("target/bench-image").resolve(name);
+    if (!Files.exists(folder)) {
+      Path copy = Files.createDirectories(folder.resolveSibling(name + ".part"));
+      String container = docker("create", artifacts.image(), "none");
+      try {
+        docker("cp", "-q", container + ":" + FOLDER + "/.", copy.toString());
+      } finally {
+        docker("rm", container);
+      }
+      Files.move(copy, folder);
+    }
+    return new ImageFiles(folder.toAbsolutePath());
+  }
+
+  /** The command that the image runs for a part; its jars may lie elsewhere than they were. */
+  List<String> command(String part) throws IOException {
+    var command = new ArrayList<String>();
+    command.add(folder.resolve("runtime/bin/java").toString());
+    Files.readAllLines(folder.resolve("etc/" + part + ".args")).stream()
+        .filter(line -> !line.isBlank() && !line.startsWith("#"))
+        .map(line -> line.replace(FOLDER, folder.toString()))
+        .forEach(command::add);
+    return command;
+  }
+
+  private static String docker(String... arguments) throws IOException {
+    var command = new ArrayList<>(List.of("docker"));
+    command.addAll(List.of(arguments));
+    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
+    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    try {
+      if (process.waitFor() != 0) {
+        throw new IOException(String.join(" ", command) + ": " + output);
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    }
+    return output.strip();
+  }
+}

@@ -1,0 +1,174 @@
+package dev.tranche.e2e.bench.training;
+
+import com.google.protobuf.ByteString;
+import dev.tranche.e2e.bench.plane.SimulatedNodes;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.ServerWebSocket;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import io.vertx.core.net.PemKeyCertOptions;
+import java.util.Base64;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * As much of an API server as an extender asks: lists and watches in protobuf, its certificate,
+ * reviews of tokens, and Bindings, which it shows to the watch of pods. A token is the name of its
+ * node. All on one event loop.
+ */
+final class TrainingApi {
+  private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";
+  private static final Pattern BINDING = Pattern.compile(".*/pods/([^/]+)/binding");
+
+  private final Vertx vertx;
+  private final PemKeyCertOptions certificate;
+  private final String account;
+  private final int nodes;
+  private final AtomicLong version = new AtomicLong(1);
+  private @Nullable ServerWebSocket pods;
+
+  /**
+   * @param certificate ours, and the extender's that its Secret holds
+   * @param account {@code namespace:name}, whom tokens are of
+   */
+  TrainingApi(Vertx vertx, PemKeyCertOptions certificate, String account, int nodes) {
+    this.vertx = vertx;
+    this.certificate = certificate;
+    this.account = account;
+    this.nodes = nodes;
+  }
+
+  void listen(int port) {
+    vertx
+        .createHttpServer(
+            new HttpServerOptions().setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate))
+        .requestHandler(this::answer)
+        .listen(port, "127.0.0.1")
+        .await();
+  }
+
+  /** A pod comes, is bound or goes; on the loop. */
+  void show(String type, String name, String node) {
+    var watch = pods;
+    if (watch != null) {
+      long number = version.incrementAndGet();
+      ByteString event = TrainingObjects.change(type, name, name + "-uid", number, node);
+      watch.writeBinaryMessage(Buffer.buffer(event.toByteArray()));
+    }
+  }
+
+  private void answer(HttpServerRequest request) {
+    String path = String.valueOf(request.path());
+    if (request.getHeader("Upgrade") != null) {
+      request.toWebSocket().onSuccess(socket -> watched(path, socket));
+      return;
+    }
+    request.body().onSuccess(body -> answer(request, path, body));
+  }
+
+  /** Watches that nothing happens in stay open. */
+  private void watched(String path, ServerWebSocket socket) {
+    if (path.endsWith("/pods")) {
+      pods = socket;
+    }
+  }
+
+  private void answer(HttpServerRequest request, String path, Buffer body) {
+    Matcher binding = BINDING.matcher(path);
+    if (path.endsWith("/api/v1/nodes")) {
+      protobuf(request, TrainingObjects.nodes(nodes));
+    } else if (path.endsWith("/api/v1/pods")) {
+      protobuf(request, TrainingObjects.foreignPods(nodes));
+    } else if (path.contains("/secrets")) {
+      json(request, 200, list("SecretList", secret()));
+    } else if (path.endsWith("/tokenreviews")) {
+      json(request, 201, reviewed(body.toJsonObject()));
+    } else if (path.endsWith("/token")) {
+      json(request, 201, token(body.toJsonObject()));
+    } else if (binding.matches()) {
+      String node = body.toJsonObject().getJsonObject("target").getString("name");
+      json(request, 201, object("Status", "v1").put("status", "Success"));
+      show("MODIFIED", binding.group(1), node);
+    } else if (path.contains("/api/v1/nodes/")) {
+      var meta = new JsonObject().put("name", path.substring(path.lastIndexOf('/') + 1));
+      json(request, 200, object("Node", "v1").put("metadata", meta));
+    } else {
+      json(request, 200, list("List"));
+    }
+  }
+
+  private static void protobuf(HttpServerRequest request, ByteString message) {
+    request
+        .response()
+        .putHeader("Content-Type", PROTOBUF)
+        .end(Buffer.buffer(message.toByteArray()));
+  }
+
+  private static void json(HttpServerRequest request, int status, JsonObject object) {
+    request
+        .response()
+        .setStatusCode(status)
+        .putHeader("Content-Type", "application/json")
+        .end(object.toBuffer());
+  }
+
+  private static JsonObject object(String kind, String version) {
+    return new JsonObject().put("kind", kind).put("apiVersion", version);
+  }
+
+  private static JsonObject list(String kind, JsonObject... items) {
+    return object(kind, "v1")
+        .put("metadata", new JsonObject().put("resourceVersion", "1"))
+        .put("items", new JsonArray(java.util.List.of(items)));
+  }
+
+  private JsonObject secret() {
+    var encoder = Base64.getEncoder();
+    String namespace = account.substring(0, account.indexOf(':'));
+    return object("Secret", "v1")
+        .put(
+            "metadata",
+            new JsonObject()
+                .put("name", "tranche-extender-tls")
+                .put("namespace", namespace)
+                .put("uid", "secret-uid")
+                .put("resourceVersion", "1"))
+        .put(
+            "data",
+            new JsonObject()
+                .put("tls.crt", encoder.encodeToString(certificate.getCertValue().getBytes()))
+                .put("tls.key", encoder.encodeToString(certificate.getKeyValue().getBytes())));
+  }
+
+  private JsonObject reviewed(JsonObject review) {
+    JsonObject spec = review.getJsonObject("spec");
+    var extra =
+        new JsonObject()
+            .put(
+                "authentication.kubernetes.io/node-name",
+                new JsonArray().add(spec.getString("token")));
+    var user =
+        new JsonObject().put("username", "system:serviceaccount:" + account).put("extra", extra);
+    return review.put(
+        "status",
+        new JsonObject()
+            .put("authenticated", true)
+            .put("audiences", spec.getJsonArray("audiences"))
+            .put("user", user));
+  }
+
+  /**
+   * @see SimulatedNodes
+   */
+  private static JsonObject token(JsonObject request) {
+    String node = request.getJsonObject("spec").getJsonObject("boundObjectRef").getString("name");
+    return request.put(
+        "status",
+        new JsonObject().put("token", node).put("expirationTimestamp", "2100-01-01T00:00:00Z"));
+  }
+}

@@ -1,0 +1,5 @@
+/** What our processes meet in the training runs of their image. */
+@NullMarked
+package dev.tranche.e2e.bench.training;
+
+import org.jspecify.annotations.NullMarked;

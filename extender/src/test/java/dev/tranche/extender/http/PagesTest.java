@@ -1,0 +1,77 @@
+package dev.tranche.extender.http;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.NodeView.Availability;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.verb.Inspection;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.StringWriter;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+final class PagesTest {
+  @Test
+  void json_isWholeWithManyNodesAndWithNone() throws IOException {
+    JsonObject many = json(inspection("a", "b"));
+    assertThat(many.getJsonArray("nodes")).hasSize(2);
+    JsonObject second = many.getJsonArray("nodes").getJsonObject(1);
+    assertThat(second.getString("node")).isEqualTo("b");
+    assertThat(second.getJsonArray("gpus").getJsonObject(0).getInteger("freeReplicas"))
+        .isEqualTo(7);
+    assertThat(many.getJsonObject("holdsByStage").getInteger("bound")).isEqualTo(2);
+    assertThat(many.getInteger("waitingPods")).isOne();
+    assertThat(json(inspection()).getJsonArray("nodes")).isEmpty();
+  }
+
+  @Test
+  void text_hasALinePerGpu() throws IOException {
+    var text = new StringWriter();
+    Pages.inspection(inspection("a", "b"), text);
+    assertThat(text.toString().lines())
+        .hasSize(4)
+        .anyMatch(line -> line.startsWith("b ") && line.contains("7/10"))
+        .contains("holds {bound=2}, pods that wait 1");
+  }
+
+  private static JsonObject json(Inspection inspection) throws IOException {
+    var text = new StringWriter();
+    Pages.json(inspection, text);
+    return new JsonObject(text.toString());
+  }
+
+  private static Inspection inspection(String... names) {
+    var nodes =
+        IntStream.range(0, names.length)
+            .mapToObj(
+                i ->
+                    new Inspection.Node(
+                        names[i], Availability.AVAILABLE, List.of(gpu(names[i])), List.of()))
+            .toList();
+    return new Inspection(nodes, Map.of("bound", 2), 1);
+  }
+
+  private static Inspection.Gpu gpu(String node) {
+    var view =
+        new GpuView(
+            "GPU-" + node,
+            0,
+            "Tesla T4",
+            "nvidia.com/gpu",
+            10,
+            true,
+            false,
+            7,
+            GpuView.UNLIMITED,
+            10L << 30,
+            7L << 30,
+            0.3,
+            true,
+            true,
+            "");
+    return new Inspection.Gpu(view, 0, 0.3, 3L << 30, 100, List.of());
+  }
+}

@@ -1,0 +1,71 @@
+package dev.tranche.extender.verb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+final class EvaluationsTest {
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+
+  @BeforeEach
+  void report() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    world.report("b", new Gpu("b0", 0.2, 0));
+  }
+
+  private Evaluation of(String node) {
+    return world.core.evaluate(FakeWorld.pod("p", 3), node);
+  }
+
+  @Test
+  void unchangedNode_isNotEvaluatedAgain() {
+    Evaluation a = of("a");
+    Evaluation b = of("b");
+    world.report("b", new Gpu("b0", 0.7, 0));
+    assertThat(of("a")).isSameAs(a);
+    assertThat(of("b").headroom()).isLessThan(b.headroom());
+    world.report("b", new Gpu("b0", 0.7, 0));
+    assertThat(of("b")).isSameAs(of("b"));
+  }
+
+  @Test
+  void hold_isSeenAtOnceAndFadesWithReadingsOnly() {
+    of("a");
+    world.core.told(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
+    Evaluation young = of("a");
+    assertThat(young.gpus().getFirst().freeReplicas()).isEqualTo(5);
+    world.nowMs += Timing.DEFAULT.youngMs() / 2;
+    assertThat(of("a")).isSameAs(young);
+    world.nowMs += Timing.DEFAULT.youngMs();
+    assertThat(of("a").gpus().getFirst().smLoad()).isLessThan(young.gpus().getFirst().smLoad());
+    world.core.told(new Event.PodGone("q", "ns/q"));
+    assertThat(of("a").gpus().getFirst().freeReplicas()).isEqualTo(10);
+  }
+
+  @Test
+  void staleReading_countsNoMore() {
+    assertThat(of("a").gpus().getFirst().measured()).isTrue();
+    world.nowMs += 15_001;
+    assertThat(of("a").gpus().getFirst().measured()).isFalse();
+  }
+
+  @Test
+  void forgottenShape_leavesNothingToTheOneAfterIt() {
+    for (int share = 1; share <= 9; share++) {
+      for (int i = 0; i < Evaluations.SHAPES_MAX; i++) {
+        var pod = FakeWorld.pod("p", share, "tranche.dev/shape=" + i);
+        assertThat(world.core.evaluate(pod, "a").ask().demand().peakReplicas()).isEqualTo(share);
+      }
+    }
+    assertThat(world.core.evaluations.shapes()).isEqualTo(Evaluations.SHAPES_MAX);
+    var asked = IntStream.of(9, 1, 9).mapToObj(n -> FakeWorld.pod("p", n)).toList();
+    asked.forEach(
+        pod -> assertThat(world.core.evaluate(pod, "a").ask().demand()).isEqualTo(pod.demand(10)));
+  }
+}
