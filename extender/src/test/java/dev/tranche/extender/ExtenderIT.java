@@ -399,7 +399,7 @@ final class ExtenderIT {
   void behindAService_theLeaderServesTheVerbsOverTls() throws Exception {
     try (var leader = new Extender(config(true), client)) {
       leader.start().toCompletionStage().toCompletableFuture().get();
-      until(() -> send(leader.metricsPort(), "GET", "/readyz", "").statusCode() == 200);
+      until(() -> send(leader.metricsPort(), "GET", "/readyz", "").body().equals("ready\n"));
       assertThat(client.leases().inNamespace(NAMESPACE).withName("tranche-extender").get())
           .isNotNull();
       pod("trainer", 3);
@@ -453,7 +453,7 @@ final class ExtenderIT {
   }
 
   private void ready() throws Exception {
-    until(() -> send(extender.metricsPort(), "GET", "/readyz", "").statusCode() == 200);
+    until(() -> ops("/readyz").equals("ready\n"));
   }
 
   private void acceptBindings() {

@@ -110,9 +110,23 @@ final class GpuLabels {
     return sane(gpu.getModel()) + profile + (suffixed ? "-SHARED" : "");
   }
 
+  /** What a label may hold, with a dash for spaces; by hand, since each report asks eight times. */
   private static String sane(String text) {
-    String kept = text.replaceAll("[^A-Za-z0-9-_. ]", "").strip();
-    return String.join("-", kept.split(" +", -1));
+    var kept = new StringBuilder(text.length());
+    boolean gap = false;
+    for (int i = 0; i < text.length(); i++) {
+      char c = text.charAt(i);
+      if (c == ' ') {
+        gap = !kept.isEmpty();
+      } else if ((c >= 'a' && c <= 'z')
+          || (c >= 'A' && c <= 'Z')
+          || (c >= '0' && c <= '9')
+          || "-_.".indexOf(c) >= 0) {
+        kept.append(gap ? "-" : "").append(c);
+        gap = false;
+      }
+    }
+    return kept.toString();
   }
 
   /**

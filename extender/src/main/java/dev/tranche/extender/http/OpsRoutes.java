@@ -135,14 +135,21 @@ public final class OpsRoutes {
   }
 
   private void ready(RoutingContext call) {
-    loop.ask(core::notReady)
+    loop.ask(() -> new Lacks(core.notReady(), core.hearing()))
         .onSuccess(
-            notReady -> {
-              Optional<String> why = missing.get().or(() -> notReady);
+            lacks -> {
+              Optional<String> why = missing.get().or(lacks::all);
+              String ready = lacks.some().map("ready; "::concat).orElse("ready");
               call.response().setStatusCode(why.isEmpty() ? 200 : 503);
-              call.response().putHeader("Content-Type", TEXT).end(why.orElse("ready") + "\n");
+              call.response().putHeader("Content-Type", TEXT).end(why.orElse(ready) + "\n");
             });
   }
+
+  /**
+   * @param all nothing can be decided for want of it
+   * @param some nobody can be rejected for want of it
+   */
+  private record Lacks(Optional<String> all, Optional<String> some) {}
 
   private static void named(RoutingContext call) {
     String pod = call.request().getParam("pod", "");

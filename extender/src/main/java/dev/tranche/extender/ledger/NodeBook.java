@@ -49,6 +49,8 @@ final class NodeBook {
   long version;
 
   private final Changes changes;
+  private Map<String, Integer> room = Map.of();
+  private long roomVersion = -1;
 
   NodeBook(String name, Changes changes) {
     this.name = name;
@@ -204,8 +206,16 @@ final class NodeBook {
     return stray;
   }
 
-  /** Replicas that a new pod could get, per uuid. */
+  /** Replicas that a new pod could get, per uuid; of an unchanged page the same map. */
   Map<String, Integer> room() {
+    if (roomVersion != version) {
+      room = roomNow();
+      roomVersion = version;
+    }
+    return room;
+  }
+
+  private Map<String, Integer> roomNow() {
     if (availability() != Availability.AVAILABLE) {
       return Map.of();
     }

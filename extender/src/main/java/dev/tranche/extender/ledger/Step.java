@@ -25,10 +25,10 @@ final class Step {
 
   /** Must come before a change to the node. */
   void touch(NodeBook node) {
-    node.changed();
     if (!before.containsKey(node)) {
       before.put(node, node.room());
     }
+    node.changed();
   }
 
   /** All decisions, with those nodes that have more room now. */

@@ -18,6 +18,9 @@ final class Retired {
 
   /** Replicas by pod ({@code namespace/name}) and uuid; pods that hold none are left out. */
   static Map<String, Map<String, Integer>> of(NodeReport report) {
+    if (report.getHoldingsCount() == 0) {
+      return Map.of();
+    }
     Map<String, Gpu> gpus =
         report.getGpusList().stream().collect(Collectors.toMap(Gpu::getUuid, g -> g, (a, b) -> a));
     var retired = new HashMap<String, Map<String, Integer>>();

@@ -127,7 +127,8 @@ public final class Core {
    */
   public Optional<String> hearing() {
     // Once is enough: a node that falls silent later is refused by itself.
-    heard = heard || nowMs() - syncedAtMs >= HEARING_MS || ledger.allReported();
+    boolean read = syncedAtMs >= 0;
+    heard = heard || (read && (nowMs() - syncedAtMs >= HEARING_MS || ledger.allReported()));
     return heard
         ? Optional.empty()
         : Optional.of("the extender waits up to 3 s for the GPU nodes' first reports");

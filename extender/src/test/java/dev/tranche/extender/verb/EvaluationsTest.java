@@ -6,7 +6,6 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
-import java.util.stream.IntStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
@@ -29,9 +28,10 @@ final class EvaluationsTest {
     Evaluation b = of("b");
     world.report("b", new Gpu("b0", 0.7, 0));
     assertThat(of("a")).isSameAs(a);
-    assertThat(of("b").headroom()).isLessThan(b.headroom());
+    Evaluation busier = of("b");
+    assertThat(busier.headroom()).isLessThan(b.headroom());
     world.report("b", new Gpu("b0", 0.7, 0));
-    assertThat(of("b")).isSameAs(of("b"));
+    assertThat(of("b")).isSameAs(busier);
   }
 
   @Test
