@@ -5,6 +5,7 @@ import dev.tranche.webhook.tls.Pair;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.Http2Settings;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
@@ -22,6 +23,16 @@ import org.slf4j.LoggerFactory;
 final class AdmissionVerticle extends VerticleBase {
   private static final int IDLE_S_MAX = 150;
   private static final long SWEEP_MS = 500;
+
+  /** As much of a body as TLS brings at once, in one piece. */
+  private static final int CHUNK_BYTES_MAX = 64 << 10;
+
+  private static final long STREAMS_MAX = 100;
+
+  /** What a peer may send of one body, and of all of its connection, ahead of our reading. */
+  private static final int STREAM_BYTES = 256 << 10;
+
+  private static final int CONNECTION_BYTES = 1 << 20;
   private static final Logger LOG = LoggerFactory.getLogger(AdmissionVerticle.class);
 
   private final SocketAddress address;
@@ -29,6 +40,7 @@ final class AdmissionVerticle extends VerticleBase {
   private final WebhookMetrics metrics;
   private final Intake intake;
   private final Connections connections;
+  private final Pauses pauses = new Pauses(System::gc);
   private volatile Pair pair;
   private volatile @Nullable HttpServer server;
 
@@ -67,7 +79,18 @@ final class AdmissionVerticle extends VerticleBase {
             .setSsl(true)
             .setUseAlpn(true)
             .setKeyCertOptions(keyCert(pair))
-            .setIdleTimeout(IDLE_S_MAX);
+            .setIdleTimeout(IDLE_S_MAX)
+            .setMaxChunkSize(CHUNK_BYTES_MAX)
+            // An API server speaks HTTP/2: a usual review needs no leave to go on in the middle of
+            // it.
+            .setInitialSettings(
+                new Http2Settings()
+                    .setMaxConcurrentStreams(STREAMS_MAX)
+                    .setInitialWindowSize(STREAM_BYTES))
+            .setHttp2ConnectionWindowSize(CONNECTION_BYTES)
+            // Nobody opens a WebSocket here, and each part of a body would go by its handlers.
+            .setPerMessageWebSocketCompressionSupported(false)
+            .setPerFrameWebSocketCompressionSupported(false);
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
     return vertx
         .createHttpServer(options)
@@ -111,11 +134,13 @@ final class AdmissionVerticle extends VerticleBase {
     long nowMs = nowMs();
     intake.sweep(nowMs);
     connections.sweep(nowMs);
+    pauses.sweep(nowMs);
   }
 
   private void take(HttpServerRequest request) {
     long nowMs = nowMs();
     connections.used(request.connection(), nowMs);
+    pauses.interrupted(nowMs);
     Entry entry = entries.get(request.path());
     String type = request.getHeader("content-type");
     if (entry == null) {

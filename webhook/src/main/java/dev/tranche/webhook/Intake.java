@@ -4,10 +4,10 @@ import dev.tranche.webhook.WebhookMetrics.Outcome;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
+import java.util.Arrays;
 import java.util.LinkedHashSet;
 import java.util.Set;
 import java.util.function.Consumer;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads bodies, each within a time and a size and all within a budget that is charged by what has
@@ -24,6 +24,8 @@ final class Intake {
 
   private static final long FIRST_BYTES_MAX = 64L << 10;
   private static final long BODIES_BYTES_MAX = 16L << 20;
+  private static final byte[] NOTHING = {};
+  private static final Buffer EMPTY = Buffer.buffer();
   private static final int CODE_TOO_LARGE = 413;
   private static final int CODE_TOO_MANY = 429;
   private final long bodyMsMax;
@@ -116,18 +118,23 @@ final class Intake {
     private final HttpServerRequest request;
     private final String address;
     private final long startMs;
+    private final long announcedBytes;
     private final long bytesMax;
     private final Consumer<byte[]> whole;
-    private @Nullable Buffer body;
-    private Buffer latest = Buffer.buffer();
-    private long bytes;
+
+    /** What has come, from its beginning; as long as was announced, if that is usual. */
+    private byte[] body = NOTHING;
+
+    private Buffer latest = EMPTY;
+    private int bytes;
     private boolean closed;
 
     Reading(HttpServerRequest request, long startMs, Consumer<byte[]> whole) {
       this.request = request;
       address = String.valueOf(request.connection().remoteAddress().hostAddress());
       // Of one too large, the uid is all that is needed.
-      bytesMax = announcedBytes(request) > BODY_BYTES_MAX ? FIRST_BYTES_MAX : BODY_BYTES_MAX;
+      announcedBytes = announcedBytes(request);
+      bytesMax = announcedBytes > BODY_BYTES_MAX ? FIRST_BYTES_MAX : BODY_BYTES_MAX;
       this.startMs = startMs;
       this.whole = whole;
     }
@@ -140,14 +147,20 @@ final class Intake {
       if (bytes + part.length() > bytesMax) {
         tooLarge();
       } else if (charge(this, part.length())) {
-        bytes += part.length();
-        if (body == null) {
-          // No more ahead of its coming than a usual review needs.
-          long ahead = Math.min(announcedBytes(request), FIRST_BYTES_MAX);
-          body = Buffer.buffer((int) Math.max(part.length(), ahead));
+        if (bytes + part.length() > body.length) {
+          body = Arrays.copyOf(body, room(part));
         }
-        body.appendBuffer(part);
+        part.getBytes(body, bytes);
+        bytes += part.length();
       }
+    }
+
+    /** No more ahead of its coming than a usual review needs, or as much as has come. */
+    private int room(Buffer part) {
+      int needed = bytes + part.length();
+      return bytes == 0
+          ? (int) Math.max(needed, Math.min(announcedBytes, FIRST_BYTES_MAX))
+          : (int) Math.max(needed, Math.min(2L * body.length, Math.max(needed, announcedBytes)));
     }
 
     private void tooLarge() {
@@ -178,18 +191,16 @@ final class Intake {
 
     /** With the part that did not fit. */
     private byte[] beginning() {
-      int fromBody = body == null ? 0 : (int) Math.min(FIRST_BYTES_MAX, body.length());
+      int fromBody = (int) Math.min(FIRST_BYTES_MAX, bytes);
       int fromLatest = (int) Math.min(FIRST_BYTES_MAX - fromBody, latest.length());
-      Buffer beginning = Buffer.buffer(fromBody + fromLatest);
-      if (body != null) {
-        beginning.appendBuffer(body, 0, fromBody);
-      }
-      return beginning.appendBuffer(latest, 0, fromLatest).getBytes();
+      byte[] beginning = Arrays.copyOf(body, fromBody + fromLatest);
+      latest.getBytes(0, fromLatest, beginning, fromBody);
+      return beginning;
     }
 
     void end() {
       if (!closed) {
-        byte[] read = body == null ? new byte[0] : body.getBytes();
+        byte[] read = bytes == body.length ? body : Arrays.copyOf(body, bytes);
         close();
         whole.accept(read);
       }
@@ -204,8 +215,8 @@ final class Intake {
     void close() {
       if (!closed) {
         closed = true;
-        body = null;
-        latest = Buffer.buffer();
+        body = NOTHING;
+        latest = EMPTY;
         readings.remove(this);
         budget.giveBack(address, bytes);
       }

@@ -4,8 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /** An RFC 6902 patch while it grows. Its "add" also replaces what is there. */
 public final class JsonPatch {
@@ -36,10 +34,10 @@ public final class JsonPatch {
   }
 
   private ObjectNode operation(String name, String... path) {
-    String pointer =
-        Stream.of(path)
-            .map(segment -> "/" + segment.replace("~", "~0").replace("/", "~1"))
-            .collect(Collectors.joining());
-    return operations.addObject().put("op", name).put("path", pointer);
+    var pointer = new StringBuilder(64);
+    for (String segment : path) {
+      pointer.append('/').append(segment.replace("~", "~0").replace("/", "~1"));
+    }
+    return operations.addObject().put("op", name).put("path", pointer.toString());
   }
 }

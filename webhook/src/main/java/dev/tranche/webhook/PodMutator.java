@@ -38,7 +38,7 @@ public final class PodMutator {
       return foreign(original);
     }
     Translation translation = Translation.of(original, rules, cluster.nodes());
-    var view = new PodView(translation.pod());
+    PodView view = translation.view();
     var problems = new ArrayList<>(translation.problems());
     Asks asks = Asks.read(view, problems);
     Wishes.check(view.annotations(), problems);

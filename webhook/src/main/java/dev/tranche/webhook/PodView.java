@@ -3,6 +3,7 @@ package dev.tranche.webhook;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -12,7 +13,15 @@ import org.jspecify.annotations.Nullable;
  * A pod as the AdmissionReview carries it. It is read from the raw JSON, and never written back, so
  * that fields of newer API versions survive.
  */
-record PodView(JsonNode pod) {
+final class PodView {
+  private final JsonNode pod;
+  private @Nullable Map<String, String> annotations;
+  private @Nullable List<Container> containers;
+
+  PodView(JsonNode pod) {
+    this.pod = pod;
+  }
+
   /**
    * @param list {@code containers} or {@code initContainers}
    * @param index in that list
@@ -48,6 +57,10 @@ record PodView(JsonNode pod) {
     }
   }
 
+  JsonNode pod() {
+    return pod;
+  }
+
   JsonNode spec() {
     return pod.path("spec");
   }
@@ -56,20 +69,31 @@ record PodView(JsonNode pod) {
     return spec().path(field).asText("");
   }
 
+  /** In the order of the pod, as they were when they were first asked for. */
   Map<String, String> annotations() {
-    var annotations = new LinkedHashMap<String, String>();
-    pod.path("metadata")
-        .path("annotations")
-        .forEachEntry((key, value) -> annotations.put(key, value.asText("")));
-    return annotations;
+    Map<String, String> known = annotations;
+    if (known == null) {
+      var read = new LinkedHashMap<String, String>();
+      pod.path("metadata")
+          .path("annotations")
+          .forEachEntry((key, value) -> read.put(key, value.asText("")));
+      known = Collections.unmodifiableMap(read);
+      annotations = known;
+    }
+    return known;
   }
 
   /** In the order of the kubelet's admission: init containers and sidecars, then app containers. */
   List<Container> containers() {
-    var containers = new ArrayList<Container>();
-    collect("initContainers", containers);
-    collect("containers", containers);
-    return containers;
+    List<Container> known = containers;
+    if (known == null) {
+      var read = new ArrayList<Container>();
+      collect("initContainers", read);
+      collect("containers", read);
+      known = Collections.unmodifiableList(read);
+      containers = known;
+    }
+    return known;
   }
 
   private void collect(String list, List<Container> into) {

@@ -39,8 +39,10 @@ final class Sizes {
     }
     JsonNode terms =
         pod.spec()
-            .at(
-                "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+            .path("affinity")
+            .path("nodeAffinity")
+            .path("requiredDuringSchedulingIgnoredDuringExecution")
+            .path("nodeSelectorTerms");
     return terms.size() > TERMS_MAX
         ? refuse(terms.size() + " nodeSelectorTerms", String.valueOf(TERMS_MAX))
         : Optional.empty();

@@ -3,8 +3,8 @@ package dev.tranche.webhook;
 import dev.tranche.api.Names;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * Our words on the pod. Whatever the user wrote there is overwritten or removed, since the extender
@@ -12,8 +12,8 @@ import java.util.stream.Collectors;
  */
 record Stamps(Map<String, String> values) {
   static final Stamps NONE = new Stamps(Map.of());
-  private static final Set<String> OURS =
-      Set.of(Names.REPLICAS_PER_GPU, Names.GRANTED_FRACTION, Names.GPU);
+  private static final List<String> OURS =
+      Stream.of(Names.REPLICAS_PER_GPU, Names.GRANTED_FRACTION, Names.GPU).sorted().toList();
 
   static Stamps of(List<Grant> grants, int replicasPerGpu) {
     String replicas = String.valueOf(replicasPerGpu);
@@ -32,7 +32,7 @@ record Stamps(Map<String, String> values) {
 
   /** The map is there where there are stamps to write: an annotation asked for them. */
   void write(Map<String, String> annotations, JsonPatch patch) {
-    for (String stamp : OURS.stream().sorted().toList()) {
+    for (String stamp : OURS) {
       String value = values.get(stamp);
       if (value != null && !value.equals(annotations.get(stamp))) {
         patch.add(value, "metadata", "annotations", stamp);

@@ -15,6 +15,7 @@ import org.jspecify.annotations.Nullable;
  * the resources that no node of ours has; so a second look finds both, in agreement.
  */
 final class Translation {
+  private final PodView came;
   private final JsonNode original;
   private final Map<String, String> annotations;
   private final Map<String, String> added = new LinkedHashMap<>();
@@ -23,6 +24,7 @@ final class Translation {
   private @Nullable JsonNode copy;
 
   private Translation(PodView view) {
+    came = view;
     original = view.pod();
     annotations = view.annotations();
   }
@@ -39,8 +41,8 @@ final class Translation {
   }
 
   /** The pod to go on with: the one that came, or a copy. */
-  JsonNode pod() {
-    return copy == null ? original : copy;
+  PodView view() {
+    return copy == null ? came : new PodView(copy);
   }
 
   private JsonNode copy() {

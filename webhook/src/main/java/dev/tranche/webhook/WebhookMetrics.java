@@ -13,6 +13,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
@@ -154,8 +155,10 @@ public final class WebhookMetrics {
 
   void admitted(Outcome outcome, int warningCount, long tookNanos) {
     count(outcome);
-    warnings.increment(warningCount);
-    duration.record(Duration.ofNanos(tookNanos));
+    if (warningCount > 0) {
+      warnings.increment(warningCount);
+    }
+    duration.record(tookNanos, TimeUnit.NANOSECONDS);
   }
 
   void count(Outcome outcome) {

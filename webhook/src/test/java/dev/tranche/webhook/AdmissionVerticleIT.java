@@ -8,8 +8,15 @@ import dev.tranche.webhook.AdmissionVerticle.HttpLimits;
 import dev.tranche.webhook.tls.Pairs;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.http.PoolOptions;
 import io.vertx.core.net.SocketAddress;
 import java.io.IOException;
 import java.security.SecureRandom;
@@ -125,6 +132,53 @@ class AdmissionVerticleIT {
     assertThat(statusLine(third)).isEqualTo("HTTP/1.1 200 OK");
     assertThat(statusLine(first)).isEmpty();
     assertThat(connections()).isEqualTo(2);
+  }
+
+  /** As the API server posts them: all on one connection. */
+  @Test
+  void reviewsOverHttp2_areReadWhole_andNeedNoLeaveInTheMiddle() {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    HttpClient client =
+        vertx.createHttpClient(
+            new HttpClientOptions()
+                .setProtocolVersion(HttpVersion.HTTP_2)
+                .setUseAlpn(true)
+                .setSsl(true)
+                .setTrustAll(true)
+                .setVerifyHost(false),
+            new PoolOptions().setHttp2MaxSize(1));
+    var answers = new ArrayList<Future<Buffer>>();
+    for (int bytes : new int[] {1, 60 << 10, 1 << 20, 60 << 10, 60 << 10, 3 << 20}) {
+      answers.add(
+          client
+              .request(HttpMethod.POST, port, "127.0.0.1", "/review")
+              .compose(
+                  request -> {
+                    assertThat(request.version()).isEqualTo(HttpVersion.HTTP_2);
+                    // Its largest usual body, and several at once, are less than the peer may send
+                    // unasked.
+                    assertThat(request.connection().remoteSettings().getInitialWindowSize())
+                        .isGreaterThanOrEqualTo(128 << 10);
+                    return request
+                        .putHeader("content-type", "application/json")
+                        .send(body(bytes))
+                        .compose(HttpClientResponse::body);
+                  }));
+    }
+    assertThat(answers.stream().map(answer -> answer.await().length()))
+        .containsExactly(1, 60 << 10, 1 << 20, 60 << 10, 60 << 10, 3 << 20);
+    assertThat(answers.get(2).await()).isEqualTo(body(1 << 20));
+    assertThat(connections()).isEqualTo(1);
+    assertThat(inFlight()).isZero();
+  }
+
+  /** Whose places can be told from one another. */
+  private static Buffer body(int bytes) {
+    Buffer body = Buffer.buffer(bytes);
+    for (int i = 0; i < bytes; i++) {
+      body.appendByte((byte) (i % 251));
+    }
+    return body;
   }
 
   private static Connections.Limits limits(int perAddressMax, long firstMsMax) {

@@ -10,8 +10,11 @@ import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
@@ -35,8 +38,9 @@ final class WebhookBench {
   private static final int CORES =
       Files.exists(Path.of(TASKSET)) ? Runtime.getRuntime().availableProcessors() : 1;
 
-  private static final int WARM_REQUESTS = 40_000;
-  private static final int WARM_ROUNDS_MAX = 10;
+  private static final int WARM_ROUNDS_MAX = 15;
+  private static final double STEADY_GAIN_MAX = 0.03;
+  private static final int STEADY_ROUNDS = 3;
   private static final long TRAINING_MS = 6_000;
 
   /** Memory that compilers leave is given back by then. */
@@ -74,11 +78,7 @@ final class WebhookBench {
   private List<Figure> measure(long pid) throws Exception {
     List<byte[]> fractions = requests(FRACTION, ReviewBodies.fractions());
     List<byte[]> others = requests(GUARD, ReviewBodies.others());
-    // What the JVM compiles, it has compiled by then, however slow the machine is.
-    for (int warm = 0, round = 0; warm < WARM_REQUESTS && round < WARM_ROUNDS_MAX; round++) {
-      warm += closed(8, fractions).length;
-      closed(1, others);
-    }
+    warm(fractions, others);
     var figures = new ArrayList<Figure>();
     for (int connections : List.of(1, 8)) {
       double cpuBefore = cpuSeconds(pid);
@@ -107,6 +107,22 @@ final class WebhookBench {
     return figures;
   }
 
+  /** Until no rate has grown for some rounds: the JVM has compiled what it will compile. */
+  private void warm(List<byte[]> fractions, List<byte[]> others) throws Exception {
+    double fractionsMost = 0;
+    double othersMost = 0;
+    for (int round = 0, steady = 0; steady < STEADY_ROUNDS && round < WARM_ROUNDS_MAX; round++) {
+      double fractionsRate = closed(8, fractions).length;
+      double othersRate = closed(8, others).length;
+      boolean grown =
+          fractionsRate > fractionsMost * (1 + STEADY_GAIN_MAX)
+              || othersRate > othersMost * (1 + STEADY_GAIN_MAX);
+      steady = grown ? 0 : steady + 1;
+      fractionsMost = Math.max(fractionsMost, fractionsRate);
+      othersMost = Math.max(othersMost, othersRate);
+    }
+  }
+
   /** Each connection asks again as soon as it is answered. */
   private double[] closed(int connections, List<byte[]> requests) throws Exception {
     return together(
@@ -125,14 +141,20 @@ final class WebhookBench {
         });
   }
 
-  /** All together ask at a fixed rate; a late answer makes the next one late too, and counts. */
+  /**
+   * All together ask at a fixed rate, once all are connected; a late answer makes the next one late
+   * too, and counts.
+   */
   private double[] paced(int connections, List<byte[]> requests) throws Exception {
     long everyNanos = TimeUnit.SECONDS.toNanos(1) * connections / RATE;
+    var connected = new CyclicBarrier(connections);
     return together(
         connections,
         number -> {
           var ms = new Times();
           try (var post = new TlsPost(tls, port)) {
+            post.post(requests.get(number % requests.size()));
+            connected.await();
             long due = System.nanoTime() + everyNanos * number / connections;
             for (int i = 0; i < seconds * RATE / connections; i++, due += everyNanos) {
               for (long left = due - System.nanoTime(); left > 0; left = due - System.nanoTime()) {
@@ -241,7 +263,20 @@ final class WebhookBench {
     var builder =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
     builder.environment().put("KUBERNETES_MASTER", api);
+    environment(root).forEach(builder.environment()::put);
     return builder.start();
+  }
+
+  /** What the image sets for its programs, but for where they are. */
+  private static Map<String, String> environment(Path root) throws IOException {
+    var environment = new HashMap<String, String>();
+    for (String line : Files.readAllLines(root.resolve("deploy/image/Dockerfile"))) {
+      if (line.startsWith("ENV ") && !line.startsWith("ENV PATH=")) {
+        String[] variable = line.substring(4).split("=", 2);
+        environment.put(variable[0], variable[1]);
+      }
+    }
+    return environment;
   }
 
   /** A cache of classes takes none from folders. */
