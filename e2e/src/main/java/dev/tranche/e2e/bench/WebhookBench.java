@@ -38,7 +38,7 @@ final class WebhookBench {
   private static final int CORES =
       Files.exists(Path.of(TASKSET)) ? Runtime.getRuntime().availableProcessors() : 1;
 
-  private static final int WARM_ROUNDS_MAX = 15;
+  private static final int WARM_ROUNDS_MAX = 30;
   private static final double STEADY_GAIN_MAX = 0.03;
   private static final int STEADY_ROUNDS = 3;
   private static final long TRAINING_MS = 6_000;
