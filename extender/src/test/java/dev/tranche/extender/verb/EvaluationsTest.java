@@ -64,8 +64,5 @@ final class EvaluationsTest {
       }
     }
     assertThat(world.core.evaluations.shapes()).isEqualTo(Evaluations.SHAPES_MAX);
-    var asked = IntStream.of(9, 1, 9).mapToObj(n -> FakeWorld.pod("p", n)).toList();
-    asked.forEach(
-        pod -> assertThat(world.core.evaluate(pod, "a").ask().demand()).isEqualTo(pod.demand(10)));
   }
 }
