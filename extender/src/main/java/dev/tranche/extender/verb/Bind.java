@@ -103,8 +103,7 @@ public final class Bind {
     Evaluation now = core.evaluate(pod, node);
     Optional<Placement> placement = decide(pod, now);
     if (placement.isEmpty()) {
-      core.metrics.bindWithoutRoom();
-      return error("node " + node + " has no room for pod " + pod.key() + " any more");
+      return withoutRoom(pod, now);
     }
     Placement place = placement.get();
     return loop.here(core.apply(new Event.BindStarted(pod, node, place)))
@@ -113,19 +112,31 @@ public final class Bind {
             late -> Future.succeededFuture(unacknowledged(pod, node, late)));
   }
 
+  /** A node that another replica chose may not have been heard here yet: it need not be full. */
+  private Future<Optional<String>> withoutRoom(PodFacts pod, Evaluation now) {
+    Optional<String> hearing = core.hearing().filter(why -> now.silent());
+    if (hearing.isPresent()) {
+      return error(hearing.get());
+    }
+    core.metrics.bindWithoutRoom();
+    return error("node " + now.node() + " has no room for pod " + pod.key() + " any more");
+  }
+
   /** The GPUs that are held for it, if they still serve by the newest readings; else others. */
   private Optional<Placement> decide(PodFacts pod, Evaluation now) {
     Optional<Placement> held =
         core.ledger
             .hold(pod.uid())
             .filter(h -> h.node().equals(now.node()))
-            .flatMap(h -> Optional.ofNullable(h.placement()))
-            .filter(p -> stillServes(p, now));
+            .filter(h -> stillServes(h, now))
+            .flatMap(h -> Optional.ofNullable(h.placement()));
     return now.placement().isEmpty() ? Optional.empty() : held.or(now::placement);
   }
 
-  private static boolean stillServes(Placement placement, Evaluation now) {
-    return placement.held().entrySet().stream()
+  /** If it is unknown whether the pod was bound before, what fills the memory may be the pod. */
+  private static boolean stillServes(Hold hold, Evaluation now) {
+    boolean maybeThere = hold.stage() != Hold.Stage.TENTATIVE;
+    return hold.held().entrySet().stream()
         .allMatch(
             share ->
                 now.gpus().stream()
@@ -135,7 +146,7 @@ public final class Bind {
                                 && g.healthy()
                                 && !g.cordoned()
                                 && g.freeReplicas() >= share.getValue()
-                                && g.replicasByMemory() >= share.getValue()));
+                                && (maybeThere || g.replicasByMemory() >= share.getValue())));
   }
 
   private Optional<String> unacknowledged(PodFacts pod, String node, Throwable late) {

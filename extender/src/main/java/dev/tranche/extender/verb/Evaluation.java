@@ -4,6 +4,7 @@ import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Idleness;
 import java.util.List;
 import java.util.Optional;
@@ -19,6 +20,11 @@ public record Evaluation(
     String node, Ask ask, List<GpuView> gpus, Outcome outcome, int headroom, Idleness idleness) {
   public boolean fits() {
     return outcome instanceof Outcome.Fits;
+  }
+
+  /** Nothing has been heard of the node. */
+  boolean silent() {
+    return outcome instanceof Outcome.DoesNotFit(Reason reason) && reason == Reason.NO_REPORT;
   }
 
   public Optional<Placement> placement() {

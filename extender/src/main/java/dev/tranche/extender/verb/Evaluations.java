@@ -143,7 +143,20 @@ public final class Evaluations {
     if (!ledger.changes.isEmpty()) {
       follow();
     }
-    return slots.computeIfAbsent(node, n -> new Slot());
+    Slot known = slots.get(node);
+    if (known != null) {
+      return known;
+    }
+    var fresh = new Slot();
+    // kube-scheduler may ask about a node that is gone, after we have forgotten it.
+    if (known(node)) {
+      slots.put(node, fresh);
+    }
+    return fresh;
+  }
+
+  private boolean known(String node) {
+    return ledger.version(node) > 0;
   }
 
   /** What has changed in the Ledger is looked at anew when it is asked for. */
@@ -154,8 +167,10 @@ public final class Evaluations {
   /** A node's readings are others now, or something else about it. */
   void changed(String node) {
     Slot slot = slots.get(node);
-    if (slot != null) {
+    if (slot != null && known(node)) {
       slot.changed = true;
+    } else {
+      slots.remove(node);
     }
   }
 
@@ -167,6 +182,11 @@ public final class Evaluations {
 
   void forget(String node) {
     slots.remove(node);
+  }
+
+  /** Nodes that something is remembered of. */
+  int nodes() {
+    return slots.size();
   }
 
   public int shapes() {

@@ -53,9 +53,13 @@ public final class Figures {
     return gpu.unfitBecause().isEmpty() ? state : state + ": " + gpu.unfitBecause();
   }
 
-  /** What the most roomy of a node's GPUs could take, in replicas; the node's sum may be more. */
+  /**
+   * What the most roomy of those GPUs of a node that may serve the pod could take, in replicas; the
+   * node's sum may be more.
+   */
   static int largestHole(Evaluation evaluation) {
     return evaluation.gpus().stream()
+        .filter(g -> g.freeClients() > 0 && Placer.ineligible(evaluation.ask(), g).isEmpty())
         .mapToInt(g -> Math.min(g.freeReplicas(), g.replicasByMemory()))
         .max()
         .orElse(0);

@@ -191,7 +191,7 @@ public final class Filter {
   /** Null when something that lasts stands in the way everywhere. */
   private @Nullable Answer transientOnly(PodFacts pod, List<Evaluation> refused, long untilMs) {
     Optional<String> hearing = core.hearing();
-    if (hearing.isPresent() && refused.stream().anyMatch(Filter::silent)) {
+    if (hearing.isPresent() && refused.stream().anyMatch(Evaluation::silent)) {
       return new Answer.Undecided(hearing.get());
     }
     for (Evaluation evaluation : refused) {
@@ -207,11 +207,6 @@ public final class Filter {
 
   private boolean fitsSettled(PodFacts pod, String node) {
     return core.unsettled(node) && core.evaluateSettled(pod, node).placement().isPresent();
-  }
-
-  private static boolean silent(Evaluation evaluation) {
-    return evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)
-        && reason == Reason.NO_REPORT;
   }
 
   private static boolean couldChange(Evaluation evaluation) {

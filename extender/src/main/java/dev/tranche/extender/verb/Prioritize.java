@@ -104,7 +104,8 @@ public final class Prioritize {
    * will need. All alike unless pods are packed here, and for a pod with preferences of its own.
    */
   public Map<String, Integer> withoutGpu(HostRequest request, List<String> names, boolean choosy) {
-    if (!core.packs() || choosy || core.notReady().isPresent()) {
+    // A node that is not heard yet looks like one without GPUs.
+    if (!core.packs() || choosy || core.notReady().or(core::hearing).isPresent()) {
       return Map.of();
     }
     long nowMs = core.nowMs();

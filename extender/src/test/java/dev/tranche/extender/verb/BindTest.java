@@ -3,11 +3,14 @@ package dev.tranche.extender.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.Vertx;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -71,6 +74,32 @@ final class BindTest {
     world.report("a", new Gpu("a0", 0, most), new Gpu("a1", 0.5, 0));
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.assigned.getFirst().placement().held()).containsOnlyKeys("a1");
+  }
+
+  @Test
+  void memoryOfThePodItself_doesNotMoveItWhenItsFirstBindIsUnknown() {
+    world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0.5, 0));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.outcome = new Api.BindOutcome.Unknown("no answer");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown: no answer");
+    long own = 8 * FakeWorld.GIB;
+    world.report("a", new Gpu("a0", 0, own, Map.of("ns/p", own)), new Gpu("a1", 0.5, 0));
+    world.outcome = new Api.BindOutcome.Bound();
+    assertThat(bind("ns/p", "p")).isEmpty();
+    assertThat(world.assigned)
+        .hasSize(2)
+        .allSatisfy(a -> assertThat(a.placement().held()).containsOnlyKeys("a0"));
+  }
+
+  @Test
+  void nodeThatIsNotHeardYet_isNotCalledFull() {
+    var young = new FakeWorld(Policy.LOAD);
+    young.core.told(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
+    young.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    var first = new Bind(young.core, asked, young, new Loop(vertx.getOrCreateContext()));
+    assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("first reports");
+    young.nowMs += Core.HEARING_MS;
+    assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("has no room");
   }
 
   private Optional<String> bind(String key, String uid) {

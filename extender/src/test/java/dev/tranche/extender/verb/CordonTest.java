@@ -43,8 +43,11 @@ class CordonTest {
     assertThat(evaluation.outcome()).isEqualTo(new Outcome.DoesNotFit(Reason.UNFIT));
     assertThat(Figures.node(evaluation))
         .contains("cordoned: pod ns/greedy uses more than its share");
+    assertThat(Figures.largestHole(evaluation)).isZero();
     report("");
-    assertThat(world.core.evaluate(FakeWorld.pod("p", 3), "node-1").placement()).isPresent();
+    Evaluation free = world.core.evaluate(FakeWorld.pod("p", 3), "node-1");
+    assertThat(free.placement()).isPresent();
+    assertThat(Figures.largestHole(free)).isEqualTo(10);
   }
 
   @Test

@@ -56,6 +56,23 @@ final class EvaluationsTest {
   }
 
   @Test
+  void nodeThatIsGone_isNotRemembered() {
+    world.core.told(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
+    world.core.told(new Event.StreamLost("a"));
+    world.core.told(new Event.NodeGone("a"));
+    of("never");
+    of("a");
+    of("b");
+    // Its pod still is on it.
+    assertThat(world.core.evaluations.nodes()).isEqualTo(2);
+    world.core.told(new Event.PodGone("q", "ns/q"));
+    world.nowMs += Timing.DEFAULT.tombstoneMs();
+    world.core.tick();
+    of("a");
+    assertThat(world.core.evaluations.nodes()).isOne();
+  }
+
+  @Test
   void forgottenShape_leavesNothingToTheOneAfterIt() {
     for (int share = 1; share <= 9; share++) {
       for (int i = 0; i < Evaluations.SHAPES_MAX; i++) {

@@ -41,6 +41,7 @@ final class FakeWorld implements Nodes, Api {
   Map<String, Map<String, Map<String, Integer>>> holdings = Map.of();
 
   Future<?> patched = Future.succeededFuture();
+  BindOutcome outcome = new BindOutcome.Bound();
   final Core core;
 
   FakeWorld(Policy policy) {
@@ -110,7 +111,7 @@ final class FakeWorld implements Nodes, Api {
 
   @Override
   public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
-    return Future.succeededFuture(new BindOutcome.Bound());
+    return Future.succeededFuture(outcome);
   }
 
   @Override

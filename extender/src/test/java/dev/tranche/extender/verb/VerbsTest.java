@@ -107,6 +107,17 @@ final class VerbsTest {
   }
 
   @Test
+  void withoutGpu_packed_isNotDrawnToNodesThatAreNotHeardYet() {
+    var packed = new FakeWorld(Policy.PACKED);
+    packed.core.told(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
+    packed.core.packing.hosts.node("a", new HostRequest(8_000, 1_024));
+    var byHost = new Prioritize(packed.core);
+    assertThat(byHost.withoutGpu(new HostRequest(4_000, 128), BOTH, false)).isEmpty();
+    packed.nowMs += Core.HEARING_MS;
+    assertThat(byHost.withoutGpu(new HostRequest(4_000, 128), BOTH, false)).isNotEmpty();
+  }
+
+  @Test
   void prioritize_beforeTheCacheIsWarm_scoresAlike() {
     var cold = new FakeWorld(Policy.LOAD);
     cold.core.gate(() -> java.util.Optional.of("another leads"));
