@@ -1,9 +1,10 @@
 package dev.tranche.e2e.bench;
 
+import dev.tranche.e2e.bench.plane.ControlPlane;
+import dev.tranche.e2e.bench.plane.ImageFiles;
 import dev.tranche.e2e.install.Artifacts;
 import java.io.ByteArrayInputStream;
 import java.io.IOException;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.KeyStore;
@@ -20,7 +21,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 
@@ -41,7 +41,6 @@ final class WebhookBench {
   private static final int WARM_ROUNDS_MAX = 30;
   private static final double STEADY_GAIN_MAX = 0.03;
   private static final int STEADY_ROUNDS = 3;
-  private static final long TRAINING_MS = 6_000;
 
   /** Memory that compilers leave is given back by then. */
   private static final long IDLE_MS = 15_000;
@@ -57,13 +56,12 @@ final class WebhookBench {
   }
 
   static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
-    int port = freePort();
-    int ready = freePort();
+    int port = ControlPlane.freePort();
+    int ready = ControlPlane.freePort();
     Path log = Files.createTempFile("tranche-webhook", ".log");
     keepOffTheServersCore();
     try (var api = new FakeApi()) {
-      String aot = "-XX:AOTCache=" + train(artifacts.root(), log);
-      Process process = start(artifacts.root(), api.url(), aot, port, ready, log);
+      Process process = start(artifacts, api.url(), port, ready, log);
       try {
         var bench =
             new WebhookBench(trusting(awaitAuthority(api, process, log)), port, quick ? 3 : 10);
@@ -213,18 +211,6 @@ final class WebhookBench {
     return bodies.stream().map(body -> TlsPost.request(path, body)).toList();
   }
 
-  /** As the image's build trains it: what the JVM has learnt of loading classes is kept. */
-  private static Path train(Path root, Path log) throws Exception {
-    Path cache = Files.createTempDirectory("tranche-bench").resolve("webhook.aot");
-    Process training =
-        start(
-            root, "http://127.0.0.1:1", "-XX:AOTCacheOutput=" + cache, freePort(), freePort(), log);
-    Thread.sleep(TRAINING_MS);
-    training.destroy();
-    training.waitFor(120, TimeUnit.SECONDS);
-    return cache;
-  }
-
   /** One core is the webhook's; what the clients cost is measured on none of it. */
   private static void keepOffTheServersCore() throws Exception {
     if (CORES > 1) {
@@ -237,25 +223,15 @@ final class WebhookBench {
     }
   }
 
-  private static Process start(
-      Path root, String api, String aot, int port, int metricsPort, Path log) throws IOException {
+  private static Process start(Artifacts artifacts, String api, int port, int metricsPort, Path log)
+      throws IOException {
     var command = new ArrayList<String>();
     if (CORES > 1) {
       command.addAll(List.of(TASKSET, "-c", "0"));
     }
-    command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.add(aot);
-    for (String line : Files.readAllLines(root.resolve("deploy/image/webhook.args"))) {
-      if (line.startsWith("-")) {
-        command.add(line.replace("/opt/tranche/etc/", root.resolve("deploy/image") + "/"));
-      }
-    }
-    Path jars = root.resolve("webhook/target");
+    command.addAll(ImageFiles.of(artifacts).command("webhook"));
     command.addAll(
         List.of(
-            "-cp",
-            String.join(":", jars(jars)),
-            "dev.tranche.webhook.WebhookMain",
             "--namespace=tranche",
             "--listen-address=127.0.0.1:" + port,
             "--metrics-address=127.0.0.1:" + metricsPort,
@@ -263,7 +239,7 @@ final class WebhookBench {
     var builder =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
     builder.environment().put("KUBERNETES_MASTER", api);
-    environment(root).forEach(builder.environment()::put);
+    environment(artifacts.root()).forEach(builder.environment()::put);
     return builder.start();
   }
 
@@ -277,18 +253,6 @@ final class WebhookBench {
       }
     }
     return environment;
-  }
-
-  /** A cache of classes takes none from folders. */
-  private static List<String> jars(Path target) throws IOException {
-    try (var own = Files.newDirectoryStream(target, "tranche-webhook-*.jar");
-        var others = Files.newDirectoryStream(target.resolve("lib"), "*.jar")) {
-      return Stream.of(own, others)
-          .flatMap(folder -> StreamSupport.stream(folder.spliterator(), false))
-          .map(Path::toString)
-          .sorted()
-          .toList();
-    }
   }
 
   private static byte[] awaitAuthority(FakeApi api, Process process, Path log) throws Exception {
@@ -317,12 +281,6 @@ final class WebhookBench {
     SSLContext context = SSLContext.getInstance("TLS");
     context.init(null, trust.getTrustManagers(), null);
     return context;
-  }
-
-  private static int freePort() throws IOException {
-    try (var socket = new ServerSocket(0)) {
-      return socket.getLocalPort();
-    }
   }
 
   /** Of the webhook alone, so it is the same on a machine that does other things as well. */

@@ -12,7 +12,7 @@ import java.util.List;
  * Our image's folder, copied out of it: its Java runtime, jars, options and caches of loaded
  * classes. A process is measured as it is shipped, yet beside us.
  */
-final class ImageFiles {
+public final class ImageFiles {
   private static final String FOLDER = "/opt/tranche";
 
   private final Path folder;
@@ -22,7 +22,7 @@ final class ImageFiles {
   }
 
   /** Copied once for each image. */
-  static ImageFiles of(Artifacts artifacts) throws IOException {
+  public static ImageFiles of(Artifacts artifacts) throws IOException {
     String name = artifacts.image().replaceAll("[^A-Za-z0-9.]", "-");
     Path folder = artifacts.root().resolve("target/bench-image").resolve(name);
     if (!Files.exists(folder)) {
@@ -39,7 +39,7 @@ final class ImageFiles {
   }
 
   /** The command that the image runs for a part; its jars may lie elsewhere than they were. */
-  List<String> command(String part) throws IOException {
+  public List<String> command(String part) throws IOException {
     var command = new ArrayList<String>();
     command.add(folder.resolve("runtime/bin/java").toString());
     Files.readAllLines(folder.resolve("etc/" + part + ".args")).stream()
