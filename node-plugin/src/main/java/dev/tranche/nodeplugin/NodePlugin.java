@@ -300,6 +300,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   @Override
   public void registrationChanged() {
+    kubelet.registrationChanged();
     tell();
   }
 

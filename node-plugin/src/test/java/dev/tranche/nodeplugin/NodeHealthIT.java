@@ -171,7 +171,7 @@ class NodeHealthIT {
     eventually("it is lost", () -> reasons().contains("GpuLost"));
     nvml.state(gpu(0, ""), gpu(1, ""));
     rig.advertised();
-    assertThat(reasons()).contains("GpuReturned");
+    eventually("its return is told", () -> reasons().contains("GpuReturned"));
   }
 
   private List<String> reasons() {

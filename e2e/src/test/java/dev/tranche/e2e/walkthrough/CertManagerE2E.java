@@ -7,6 +7,7 @@ import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.client.readiness.Readiness;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -26,6 +27,7 @@ class CertManagerE2E {
   private static final Path POD_RESOURCES = Unharmed.podResources("cert-manager");
   private static final String WEBHOOK = "tranche-webhook-tls";
   private static final String EXTENDER = "tranche-extender-tls";
+  private static final String SCHEDULER_CLIENT = "tranche-scheduler-client-tls";
   private static final String RESTART =
       """
       kubectl -n tranche rollout restart deployment
@@ -67,15 +69,19 @@ class CertManagerE2E {
       }
       pods.run(PodSpecs.fraction("last", "0.3"));
       pods.check();
-      schedulersCertificate_opensTheVerbs(reader);
+      schedulersCertificate_opensTheVerbs(reader, certManager);
 
       reader.type("Uninstall");
       reader.awaitAllocatable(NODE, 0);
       reader.nothingIsLeft(NODE);
-      assertThat(reader.typeOwn("kubectl get certificates,certificaterequests,issuers -A -o name"))
-          .isEmpty();
+      // Requests go with their Certificates, by the garbage collector.
+      Await.until("all of cert-manager's to be gone", 60, () -> requested(reader).isEmpty());
       pods.check();
     }
+  }
+
+  private static String requested(Walkthrough reader) {
+    return reader.typeOwn("kubectl get certificates,certificaterequests,issuers -A -o name");
   }
 
   private static Walkthrough start() {
@@ -107,10 +113,12 @@ class CertManagerE2E {
   }
 
   /** For a kube-scheduler of the cluster's own one more is made, and the extender believes it. */
-  private static void schedulersCertificate_opensTheVerbs(Walkthrough reader) {
+  private static void schedulersCertificate_opensTheVerbs(
+      Walkthrough reader, CertManager certManager) {
     reader.typeOwn(
         "helm upgrade tranche charts/tranche -n tranche --reuse-values --set extender.mode=service");
     Await.until("the extender to serve the verbs", 120, () -> leader(reader).isPresent());
+    Await.until("kube-scheduler's certificate", 60, () -> made(reader), certManager::log);
     var leader =
         reader.client().pods().inNamespace("tranche").withName(leader(reader).orElseThrow());
     try (var forward = leader.portForward(8443)) {
@@ -127,6 +135,12 @@ class CertManagerE2E {
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  private static boolean made(Walkthrough reader) {
+    Secret secret =
+        reader.client().secrets().inNamespace("tranche").withName(SCHEDULER_CLIENT).get();
+    return secret != null && secret.getData().containsKey("tls.crt");
   }
 
   private static Optional<String> leader(Walkthrough reader) {

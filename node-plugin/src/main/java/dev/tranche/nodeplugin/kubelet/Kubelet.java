@@ -96,6 +96,11 @@ public final class Kubelet {
     }
   }
 
+  /** To be called when the kubelet has accepted us, or left us. */
+  public void registrationChanged() {
+    readBack.disturbed();
+  }
+
   /** Makes good what the kubelet, or another plugin, has taken away. */
   public void check() {
     links.values().forEach(KubeletLink::check);
@@ -123,7 +128,7 @@ public final class Kubelet {
     assignments.listed(list);
     List<Holding> holdings = list.holdings(this::ours);
     listener.readBack(holdings, assignments.confirm(list));
-    return !holdings.isEmpty();
+    return !holdings.isEmpty() || assignments.size() > 0;
   }
 
   // An earlier config, or NVIDIA's plugin, may have had another name for the same GPUs.

@@ -15,9 +15,7 @@ import org.slf4j.LoggerFactory;
  */
 final class ReadBack {
   private static final Logger LOG = LoggerFactory.getLogger(ReadBack.class);
-  private static final int BEAT_MS = 2_000;
-  // Nobody holds anything, and only an Allocate changes that, after which it is read at once.
-  private static final int IDLE_BEATS = 5;
+  static final int BEAT_MS = 2_000;
   private static final int AFTER_ALLOCATE_MS = 100;
   private static final int RETRY_MS = 50;
   private static final int LIMIT_MS = 2_000;
@@ -28,17 +26,16 @@ final class ReadBack {
   private final PodResourcesClient client;
   private final Predicate<PodList> reader;
   private final BooleanSupplier registered;
+  private final ReadBackPace pace = new ReadBackPace();
   private Future<PodList> inFlight = Future.failedFuture("none yet");
   private long quietFromMs;
   private long readAtMs = -1;
   private boolean soon;
   private boolean stopped;
   private boolean failing;
-  private int emptyLists;
-  private int beats;
 
   /**
-   * @param reader tells whether a List shows that somebody holds anything
+   * @param reader tells whether a List shows that somebody holds anything, or is about to
    * @param registered whether every Allocate comes to us, and not to another plugin
    */
   ReadBack(
@@ -59,22 +56,26 @@ final class ReadBack {
   }
 
   private void beat() {
-    beats++;
-    boolean idle = emptyLists >= IDLE_BEATS && registered.getAsBoolean();
-    if (!soon && (!idle || beats % IDLE_BEATS == 0)) {
+    boolean due = pace.beat(registered.getAsBoolean());
+    if (due && !soon) {
       read();
     }
   }
 
+  /** The kubelet may be another, which tells bit by bit what is held. */
+  void disturbed() {
+    pace.disturbed();
+  }
+
   /** The kubelet asks: no List until it has answered for itself, or given up. */
   void asked(long nowMs) {
-    emptyLists = 0;
+    pace.disturbed();
     quietFromMs = nowMs + Admissions.TOGETHER_MS;
   }
 
   /** The kubelet has its last answer for this container. */
   void settled(long nowMs) {
-    emptyLists = 0;
+    pace.disturbed();
     quietFromMs = nowMs + SETTLE_MS;
     again(AFTER_ALLOCATE_MS);
   }
@@ -122,11 +123,11 @@ final class ReadBack {
       LOG.info("PodResources answers again");
       failing = false;
     }
-    emptyLists = reader.test(list) ? 0 : emptyLists + 1;
+    pace.listed(reader.test(list));
   }
 
   private void failed(Throwable cause) {
-    emptyLists = 0;
+    pace.disturbed();
     if (!failing) {
       LOG.warn(
           "PodResources does not answer, so it is not known who holds what: {}", cause.toString());

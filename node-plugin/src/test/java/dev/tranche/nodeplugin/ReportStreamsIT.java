@@ -1,0 +1,79 @@
+package dev.tranche.nodeplugin;
+
+import static dev.tranche.nodeplugin.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.NodeDirective;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.HostPort;
+import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import dev.tranche.nodeplugin.stream.Exchange;
+import dev.tranche.nodeplugin.stream.ReportStreams;
+import io.vertx.core.Vertx;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A node's reports where nothing but the streams themselves decides when one is sent. */
+class ReportStreamsIT {
+  @TempDir Path folder;
+
+  @Test
+  void nodeWithoutNews_reportsAgainAndAgain() throws Exception {
+    TestCertificate certificate = TestCertificate.forName(PluginRig.SERVICE, folder);
+    var extender = new FakeExtender("127.0.0.1", certificate);
+    Vertx vertx = Vertx.vertx();
+    try {
+      ReportStreams streams = streams(vertx, options(certificate.caFile()), extender.start(0));
+      vertx.runOnContext(v -> streams.start());
+      // One when the stream opens; the others are nobody's news.
+      eventually("three reports", () -> extender.reports().size() >= 3);
+      assertThat(extender.reports().subList(0, 3))
+          .extracting(NodeReport::getSequence)
+          .containsExactly(1L, 2L, 3L);
+    } finally {
+      FakeKubelet.await(vertx.close());
+      extender.close();
+    }
+  }
+
+  private Options options(Path caFile) throws Exception {
+    Path token = Files.writeString(folder.resolve("token"), "the-token");
+    var findings = new Findings();
+    Settings settings =
+        Settings.read(
+            List.of("--extender-ca-file=" + caFile, "--extender-token-file=" + token),
+            Map.of("NODE_NAME", "node-1"),
+            findings);
+    Options options = Options.of(settings, findings);
+    assertThat(findings.errors()).isEmpty();
+    return options;
+  }
+
+  private static ReportStreams streams(Vertx vertx, Options options, int port) {
+    return new ReportStreams(
+        vertx,
+        options,
+        new HostPort(PluginRig.SERVICE, port),
+        host -> List.of(InetAddress.ofLiteral("127.0.0.1")),
+        new Quiet(),
+        new NodeMetrics());
+  }
+
+  private static final class Quiet implements Exchange {
+    @Override
+    public NodeReport.Builder report() {
+      return NodeReport.newBuilder().setNode("node-1");
+    }
+
+    @Override
+    public void apply(NodeDirective directive) {}
+  }
+}
