@@ -16,9 +16,14 @@
 {{- $words | toJson -}}
 {{- end -}}
 
+{{/* CEL: whether the annotation k bounds a container's memory in KAI's words. */}}
+{{- define "tranche.kaiMemory" -}}
+(k.startsWith('nvidia.com/container.') && (k.endsWith('.gpu-memory.request') || k.endsWith('.gpu-memory.limit')))
+{{- end -}}
+
 {{/* CEL: whether the annotation k asks for a share. */}}
 {{- define "tranche.asksForShare" -}}
-k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.compat.kai }}, 'gpu-fraction', 'gpu-memory'{{ end }}] || k.startsWith('tranche.dev/gpu-fraction.') || k.startsWith('tranche.dev/gpu-memory.')
+k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.compat.kai }}, 'gpu-fraction', 'gpu-memory'{{ end }}] || k.startsWith('tranche.dev/gpu-fraction.') || k.startsWith('tranche.dev/gpu-memory.'){{ if .Values.webhook.compat.kai }} || {{ include "tranche.kaiMemory" . }}{{ end }}
 {{- end -}}
 
 {{/* CEL: whether the annotation k is a request, or a word of ours that the extender believes. */}}

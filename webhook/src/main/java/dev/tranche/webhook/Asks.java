@@ -145,7 +145,8 @@ record Asks(List<Ask> asks, int count) {
     };
   }
 
-  private static Optional<Wanted> memory(String key, String value, List<String> problems) {
+  /** As the annotation of that key says it. */
+  static Optional<Wanted> memory(String key, String value, List<String> problems) {
     String text = value.strip();
     long bytes = text.length() > QUANTITY_CHARS_MAX ? 0 : Quantity.parse(text).orElse(0);
     if (bytes >= MEMORY_BYTES_MIN) {

@@ -5,7 +5,7 @@ import java.util.Map;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * How many bytes of bodies may be in memory at once, as they have come in: in all, and from one
+ * How many bytes bodies may take of memory at once while they come in: in all, and from one
  * address. Of one event loop, but for the gauge.
  */
 final class BodyBudget {

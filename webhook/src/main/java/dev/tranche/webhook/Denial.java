@@ -49,6 +49,9 @@ enum Denial {
       "%s: \"%s\" is not a number of MiB above 0; for example %1$s: \"4096\", or in Tranche's words %s: \"4Gi\"."),
   OTHERS_COUNTS_DIFFER(
       "container \"%s\" wants its share on %d GPUs and another container on %d; Tranche gives all containers of a pod the same number, tranche.dev/gpu-count."),
+  OTHERS_VALUE_UNKNOWN("%s: \"%s\" is no value of %s's word; allowed are %s."),
+  OTHERS_MIG(
+      "%s: \"mig\" (%s's word) wants a MIG device, and Tranche cuts none for a share; request one that a node has, for example limits: {nvidia.com/mig-1g.5gb: 1}, or remove the annotation."),
   TOO_LARGE("this pod has %s, which is too large; allowed are at most %s."),
   MORE("There are %d more problems.");
 

@@ -11,6 +11,10 @@ import org.slf4j.LoggerFactory;
 /** Turns fractions into replicas. */
 final class FractionEntry implements Entry {
   static final String PATH = "/mutate/fraction";
+
+  /** For namespaces that HAMi's webhook leaves alone: our words, and others' but for HAMi's. */
+  static final String PATH_WITHOUT_HAMI = PATH + "/without-hami";
+
   private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
   private static final Logger LOG = LoggerFactory.getLogger(FractionEntry.class);
 

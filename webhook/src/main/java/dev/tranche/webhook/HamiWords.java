@@ -6,6 +6,7 @@ import dev.tranche.webhook.nodes.GpuNode;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -19,6 +20,18 @@ final class HamiWords {
   private static final String MEMORY_PERCENTAGE = "nvidia.com/gpumem-percentage";
   private static final String CORES = "nvidia.com/gpucores";
   private static final String PRIORITY = "nvidia.com/priority";
+
+  /** The label by which HAMi's webhook leaves a pod as it is. */
+  static final String OPT_OUT = "hami.io/webhook";
+
+  private static final String USE_TYPE = "nvidia.com/use-gputype";
+  private static final String AVOID_TYPE = "nvidia.com/nouse-gputype";
+  private static final String USE_UUID = "nvidia.com/use-gpuuuid";
+  private static final String AVOID_UUID = "nvidia.com/nouse-gpuuuid";
+  private static final String MODE = "nvidia.com/vgpu-mode";
+  private static final String NUMA = "nvidia.com/numa-bind";
+  private static final List<String> WITHOUT_MEANING =
+      List.of("hami.io/node-scheduler-policy", "hami.io/device-scoring-weights");
   private static final String POLICY = "hami.io/gpu-scheduler-policy";
   private static final Map<String, String> PLACEMENTS =
       Map.of("binpack", "packed", "spread", "spread");
@@ -41,15 +54,70 @@ final class HamiWords {
   }
 
   void read(PodView view) {
+    if (pod.label(OPT_OUT).equals("ignore")) {
+      first(view).ifPresent(word -> pod.warn(Warning.OTHERS_LEFT.of(OPT_OUT, "ignore", word)));
+      return;
+    }
     view.containers().forEach(this::container);
-    list("nvidia.com/use-gputype", "nvidia.com/nouse-gputype", Names.GPU_MODEL, true);
-    list("nvidia.com/use-gpuuuid", "nvidia.com/nouse-gpuuuid", Names.GPU_UUID, false);
-    String policy = pod.annotation(POLICY);
-    if (policy != null && PLACEMENTS.containsKey(policy)) {
-      pod.sayUnlessSaid(
-          Dialect.HAMI, POLICY, policy, Names.GPU_PLACEMENT, PLACEMENTS.getOrDefault(policy, ""));
-    } else if (policy != null) {
-      pod.ignore(Dialect.HAMI, POLICY, policy);
+    list(USE_TYPE, AVOID_TYPE, Names.GPU_MODEL, true);
+    list(USE_UUID, AVOID_UUID, Names.GPU_UUID, false);
+    policy(pod.annotation(POLICY));
+    mode(pod.annotation(MODE));
+    String numa = pod.annotation(NUMA);
+    // One GPU is on one NUMA node.
+    if (Boolean.parseBoolean(numa) && (countedFirst == null || gpus > 1)) {
+      pod.ignore(Dialect.HAMI, NUMA, "true");
+    }
+    for (String word : WITHOUT_MEANING) {
+      String value = pod.annotation(word);
+      if (value != null) {
+        pod.ignore(Dialect.HAMI, word, value);
+      }
+    }
+  }
+
+  /** The first of HAMi's words that is on the pod. */
+  private Optional<String> first(PodView view) {
+    return Stream.concat(
+            Stream.of(MEMORY, MEMORY_PERCENTAGE, CORES, PRIORITY)
+                .filter(r -> view.containers().stream().anyMatch(c -> c.requested(r) > 0)),
+            Stream.concat(
+                    Stream.of(USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, POLICY, MODE, NUMA),
+                    WITHOUT_MEANING.stream())
+                .filter(pod.annotations()::containsKey))
+        .findFirst();
+  }
+
+  /** A list, in which a placement may stand beside what we have no word for. */
+  private void policy(@Nullable String policy) {
+    if (policy == null) {
+      return;
+    }
+    for (String part : policy.split(",", -1)) {
+      String placement = PLACEMENTS.get(part.strip());
+      if (placement != null) {
+        pod.sayUnlessSaid(Dialect.HAMI, POLICY, policy, Names.GPU_PLACEMENT, placement);
+      } else {
+        pod.ignore(Dialect.HAMI, POLICY, part.strip());
+      }
+    }
+  }
+
+  /** What keeps containers apart: a demand, so beside a share it is kept or refused. */
+  private void mode(@Nullable String mode) {
+    if (mode == null) {
+      return;
+    }
+    boolean asks = countedFirst != null || Asks.firstKey(pod.annotations()).isPresent();
+    if (!asks || mode.equals("hami-core")) {
+      pod.ignore(Dialect.HAMI, MODE, mode);
+    } else if (mode.equals("mps")) {
+      pod.select(Dialect.HAMI, MODE, mode, Names.LABEL_SHARING, mode);
+    } else if (mode.equals("mig")) {
+      pod.refuse(Denial.OTHERS_MIG.of(MODE, Dialect.HAMI));
+    } else {
+      String allowed = "hami-core and mps";
+      pod.refuse(Denial.OTHERS_VALUE_UNKNOWN.of(MODE, Shown.of(mode), Dialect.HAMI, allowed));
     }
   }
 
@@ -57,6 +125,11 @@ final class HamiWords {
     long memoryMib = container.requested(MEMORY);
     long percentage = container.requested(MEMORY_PERCENTAGE);
     long cores = container.requested(CORES);
+    long priority = container.requested(PRIORITY);
+    if (priority > 0) {
+      pod.ignore(Dialect.HAMI, PRIORITY, String.valueOf(priority));
+      pod.drop(container, PRIORITY);
+    }
     if (memoryMib == 0 && percentage == 0 && cores == 0) {
       return;
     }
@@ -72,8 +145,7 @@ final class HamiWords {
       pod.ignore(Dialect.HAMI, CORES, String.valueOf(cores));
     }
     for (String section : List.of("limits", "requests")) {
-      pod.section(container, section)
-          .remove(List.of(MEMORY, MEMORY_PERCENTAGE, CORES, PRIORITY, resource));
+      pod.section(container, section).remove(List.of(MEMORY, MEMORY_PERCENTAGE, CORES, resource));
     }
   }
 

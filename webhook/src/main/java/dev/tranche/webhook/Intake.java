@@ -10,10 +10,11 @@ import java.util.Set;
 import java.util.function.Consumer;
 
 /**
- * Reads bodies, each within a time and a size and all within a budget that is charged by what has
- * come in, so that announcing much and sending little costs nobody else. What does not fit is
- * denied by the uid at its beginning, since an error would let the pod pass wherever the API server
- * does without us; where there is not enough room, the largest goes. Of one event loop.
+ * Reads bodies, each within a time and a size and all within a budget that is charged by the room
+ * they take. That is at most twice what has come in, so announcing much and sending little costs
+ * nobody else. What does not fit is denied by the uid at its beginning, since an error would let
+ * the pod pass wherever the API server does without us; where there is not enough room, the largest
+ * goes. Of one event loop.
  */
 final class Intake {
   /**
@@ -72,9 +73,9 @@ final class Intake {
    *
    * @return whether the reading may go on
    */
-  private boolean charge(Reading reading, int partBytes) {
+  private boolean charge(Reading reading, int roomBytes) {
     while (!reading.closed) {
-      switch (budget.take(reading.address, partBytes)) {
+      switch (budget.take(reading.address, roomBytes)) {
         case TAKEN -> {
           return true;
         }
@@ -91,7 +92,8 @@ final class Intake {
   private Reading largest(Reading incoming, String address) {
     Reading largest = incoming;
     for (Reading other : readings) {
-      if ((address.isEmpty() || address.equals(other.address)) && other.bytes > largest.bytes) {
+      if ((address.isEmpty() || address.equals(other.address))
+          && other.body.length > largest.body.length) {
         largest = other;
       }
     }
@@ -113,6 +115,17 @@ final class Intake {
     return length.length() > 9 ? Long.MAX_VALUE : Long.parseLong(length);
   }
 
+  /**
+   * For what has come and at most as much again, so that neither a peer that announces much and
+   * sends little nor one that sends much in small parts costs more than its bytes.
+   *
+   * @param announcedBytes 0: not known
+   */
+  static int room(int neededBytes, long announcedBytes) {
+    long most = announcedBytes < neededBytes ? BODY_BYTES_MAX : announcedBytes;
+    return (int) Math.max(neededBytes, Math.min(2L * neededBytes, most));
+  }
+
   /** One body on its way. */
   private final class Reading {
     private final HttpServerRequest request;
@@ -122,7 +135,7 @@ final class Intake {
     private final long bytesMax;
     private final Consumer<byte[]> whole;
 
-    /** What has come, from its beginning; as long as was announced, if that is usual. */
+    /** What has come, from its beginning, and room for more. */
     private byte[] body = NOTHING;
 
     private Buffer latest = EMPTY;
@@ -144,23 +157,22 @@ final class Intake {
         return;
       }
       latest = part;
-      if (bytes + part.length() > bytesMax) {
+      int needed = bytes + part.length();
+      if (needed > bytesMax) {
         tooLarge();
-      } else if (charge(this, part.length())) {
-        if (bytes + part.length() > body.length) {
-          body = Arrays.copyOf(body, room(part));
-        }
+      } else if (needed <= body.length || grown(needed)) {
         part.getBytes(body, bytes);
-        bytes += part.length();
+        bytes = needed;
       }
     }
 
-    /** No more ahead of its coming than a usual review needs, or as much as has come. */
-    private int room(Buffer part) {
-      int needed = bytes + part.length();
-      return bytes == 0
-          ? (int) Math.max(needed, Math.min(announcedBytes, FIRST_BYTES_MAX))
-          : (int) Math.max(needed, Math.min(2L * body.length, Math.max(needed, announcedBytes)));
+    private boolean grown(int neededBytes) {
+      int room = room(neededBytes, announcedBytes);
+      if (!charge(this, room - body.length)) {
+        return false;
+      }
+      body = Arrays.copyOf(body, room);
+      return true;
     }
 
     private void tooLarge() {
@@ -215,10 +227,10 @@ final class Intake {
     void close() {
       if (!closed) {
         closed = true;
+        readings.remove(this);
+        budget.giveBack(address, body.length);
         body = NOTHING;
         latest = EMPTY;
-        readings.remove(this);
-        budget.giveBack(address, bytes);
       }
     }
   }

@@ -3,6 +3,7 @@ package dev.tranche.webhook;
 import dev.tranche.webhook.nodes.GpuNode;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * The part of the configuration that decides about pods.
@@ -36,6 +37,14 @@ public record MutationRules(
       String schedulerName,
       String runtimeClass) {
     this(resources, defaultReplicasPerGpu, schedulerName, runtimeClass, Memory.DEFAULT, Set.of());
+  }
+
+  /** The same, for pods on which these others' words are not to be read. */
+  public MutationRules without(Dialect dialect) {
+    Set<Dialect> others =
+        dialects.stream().filter(d -> d != dialect).collect(Collectors.toUnmodifiableSet());
+    return new MutationRules(
+        resources, defaultReplicasPerGpu, schedulerName, runtimeClass, memory, others);
   }
 
   /**

@@ -60,7 +60,8 @@ final class ReviewReader {
     private boolean skips(Place place, String field) {
       return switch (place) {
         case POD -> field.equals("status");
-        case METADATA -> field.equals("managedFields") || field.equals("labels");
+        case METADATA -> field.equals("managedFields") || (this == REACH && field.equals("labels"));
+        case LABELS -> !field.equals(HamiWords.OPT_OUT);
         case SPEC ->
             BULK_OF_SPEC.contains(field) || field.equals(this == POD ? "volumes" : "affinity");
         case CONTAINER ->
@@ -79,6 +80,7 @@ final class ReviewReader {
   private enum Place {
     POD,
     METADATA,
+    LABELS,
     SPEC,
     CONTAINER,
     BELOW;
@@ -88,7 +90,8 @@ final class ReviewReader {
       return switch (this) {
         case POD -> field.equals("metadata") ? METADATA : field.equals("spec") ? SPEC : BELOW;
         case SPEC -> CONTAINERS.contains(field) ? CONTAINER : BELOW;
-        case METADATA, CONTAINER, BELOW -> BELOW;
+        case METADATA -> field.equals("labels") ? LABELS : BELOW;
+        case LABELS, CONTAINER, BELOW -> BELOW;
       };
     }
   }

@@ -15,13 +15,19 @@ import org.jspecify.annotations.Nullable;
  * the resources that no node of ours has; so a second look finds both, in agreement.
  */
 final class Translation {
+  /** A pod may have thousands of annotations; its owner reads a few sentences. */
+  private static final int IGNORED_MAX = 8;
+
   private final PodView came;
   private final JsonNode original;
   private final Map<String, String> annotations;
   private final Map<String, String> added = new LinkedHashMap<>();
+  private final Map<String, String> selected = new LinkedHashMap<>();
+  private final List<String[]> dropped = new ArrayList<>();
   private final List<String> warnings = new ArrayList<>();
   private final List<String> problems = new ArrayList<>();
   private @Nullable JsonNode copy;
+  private int ignored;
 
   private Translation(PodView view) {
     came = view;
@@ -59,12 +65,17 @@ final class Translation {
     return problems;
   }
 
-  /** Puts our annotations on the pod that came. */
+  /** Makes of the pod that came, but for its shares, the one to go on with. */
   void write(JsonPatch patch) {
     if (!added.isEmpty() && !original.path("metadata").path("annotations").isObject()) {
       patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
     }
     added.forEach((key, value) -> patch.add(value, "metadata", "annotations", key));
+    if (!selected.isEmpty() && !original.path("spec").path("nodeSelector").isObject()) {
+      patch.add(JsonNodeFactory.instance.objectNode(), "spec", "nodeSelector");
+    }
+    selected.forEach((label, value) -> patch.add(value, "spec", "nodeSelector", label));
+    dropped.forEach(patch::remove);
   }
 
   /** An annotation of the pod that came. */
@@ -72,12 +83,41 @@ final class Translation {
     return annotations.get(key);
   }
 
+  /** Those of the pod that came. */
+  Map<String, String> annotations() {
+    return annotations;
+  }
+
+  /** A label of the pod that came; empty if it has none. */
+  String label(String key) {
+    return original.path("metadata").path("labels").path(key).asText("");
+  }
+
   /** Says in our words what theirs mean; ours, where they are there, must agree. */
   void say(Dialect dialect, String theirs, String theirValue, String ours, String value) {
     String known = annotations.getOrDefault(ours, added.get(ours));
+    put(dialect, theirs, theirValue, ours, value, known, () -> added.put(ours, value));
+  }
+
+  /** As {@link #say}, of the nodes that the pod may go to. */
+  void select(Dialect dialect, String theirs, String theirValue, String label, String value) {
+    JsonNode there = original.path("spec").path("nodeSelector").path(label);
+    String known = there.isMissingNode() ? selected.get(label) : there.asText("");
+    String ours = "nodeSelector " + label;
+    put(dialect, theirs, theirValue, ours, value, known, () -> selected.put(label, value));
+  }
+
+  private void put(
+      Dialect dialect,
+      String theirs,
+      String theirValue,
+      String ours,
+      String value,
+      @Nullable String known,
+      Runnable write) {
     if (known == null) {
       warnings.add(Warning.OTHERS_WORD.of(theirs, dialect, ours, Shown.of(value)));
-      added.put(ours, value);
+      write.run();
     } else if (!known.strip().equals(value)) {
       problems.add(
           Denial.OTHERS_WORD_TWICE.of(
@@ -93,7 +133,30 @@ final class Translation {
   }
 
   void ignore(Dialect dialect, String theirs, String value) {
-    warnings.add(Warning.OTHERS_WORD_IGNORED.of(theirs, Shown.of(value), dialect));
+    if (++ignored <= IGNORED_MAX) {
+      warnings.add(Warning.OTHERS_WORD_IGNORED.of(theirs, Shown.of(value), dialect));
+    }
+  }
+
+  void warn(String warning) {
+    warnings.add(warning);
+  }
+
+  /** Takes a resource from a container that asks for no share, so that a node can have the pod. */
+  void drop(PodView.Container container, String resource) {
+    for (String section : List.of("limits", "requests")) {
+      if (section(container, section).remove(resource) != null) {
+        dropped.add(
+            new String[] {
+              "spec",
+              container.list(),
+              String.valueOf(container.index()),
+              "resources",
+              section,
+              resource
+            });
+      }
+    }
   }
 
   void refuse(String problem) {
@@ -116,6 +179,13 @@ final class Translation {
               ? object
               : metadata.putObject("annotations");
       added.forEach(map::put);
+    }
+    if (!selected.isEmpty() && copy().path("spec") instanceof ObjectNode spec) {
+      ObjectNode map =
+          spec.path("nodeSelector") instanceof ObjectNode object
+              ? object
+              : spec.putObject("nodeSelector");
+      selected.forEach(map::put);
     }
     return this;
   }

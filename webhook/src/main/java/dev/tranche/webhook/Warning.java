@@ -19,7 +19,8 @@ enum Warning {
   CLAIMS(
       "container %s has a resource claim beside its share of a GPU; where a DRA driver gives out the same GPUs, the two do not know of each other"),
   OTHERS_WORD("%s is %s's word; Tranche reads it as %s: \"%s\""),
-  OTHERS_WORD_IGNORED("%s: \"%s\" is %s's word and has no effect with Tranche");
+  OTHERS_WORD_IGNORED("%s: \"%s\" is %s's word and has no effect with Tranche"),
+  OTHERS_LEFT("this pod's label %s is \"%s\", so Tranche does not read its %s");
 
   private final String template;
 

@@ -113,15 +113,20 @@ final class Webhook {
     LOG.info("serving on {} with {}", config.listen(), pair);
   }
 
+  private FractionEntry fraction(MutationRules rules, WebhookMetrics metrics) {
+    return new FractionEntry(
+        new PodMutator(rules),
+        () -> new MutationRules.Cluster(cluster.nodes(), cluster.runtimeClassExists()),
+        metrics);
+  }
+
   /** One path per entry of the configuration: a namespace's label chooses the guard's mode. */
   private Map<String, Entry> entries(WebhookMetrics metrics) {
     var entries = new LinkedHashMap<String, Entry>();
+    entries.put(FractionEntry.PATH, fraction(config.rules(), metrics));
+    // Whether or not they are read, since the configuration that names it changes before we do.
     entries.put(
-        FractionEntry.PATH,
-        new FractionEntry(
-            new PodMutator(config.rules()),
-            () -> new MutationRules.Cluster(cluster.nodes(), cluster.runtimeClassExists()),
-            metrics));
+        FractionEntry.PATH_WITHOUT_HAMI, fraction(config.rules().without(Dialect.HAMI), metrics));
     var guard = new Guard(config.guard(), cluster::resources);
     entries.put(GuardEntry.PATH, new GuardEntry(guard, guard.mode(), guardEvents, metrics));
     for (GuardMode mode : GuardMode.values()) {

@@ -76,6 +76,18 @@ class ReviewReaderTest {
             Reviews.json("{'spec':{'containers':[{'env':[null]},{'env':[]}]}}".replace('\'', '"')));
   }
 
+  /** One that is meant for a webhook; others may be many. */
+  @Test
+  void labels_areSteppedOver_butForTheOneThatIsLookedAt() {
+    String pod = "{'metadata':{'labels':{'app':'a','hami.io/webhook':'ignore','x':{'y':'z'}}}}";
+    assertThat(read(review(pod.replace('\'', '"')), Keep.POD).object())
+        .isEqualTo(
+            Reviews.json(
+                "{'metadata':{'labels':{'hami.io/webhook':'ignore'}}}".replace('\'', '"')));
+    assertThat(read(review(pod.replace('\'', '"')), Keep.REACH).object())
+        .isEqualTo(Reviews.json("{\"metadata\":{}}"));
+  }
+
   /** Names of fields that are skipped in their place are a user's words elsewhere. */
   @ParameterizedTest
   @EnumSource(Keep.class)

@@ -35,7 +35,15 @@ class SentencesTest {
       node("m", Map.of("nvidia.com/gpu.sharing-strategy", "mps", "nvidia.com/gpu.memory", "15360"));
 
   /** Annotations without our prefix, as JSON; the spec; the node that there is. */
-  record Pod(String annotations, String spec, List<GpuNode> nodes) {
+  record Pod(String annotations, String spec, List<GpuNode> nodes, Map<String, String> labels) {
+    Pod(String annotations, String spec, List<GpuNode> nodes) {
+      this(annotations, spec, nodes, Map.of());
+    }
+
+    Pod labelled(String label, String value) {
+      return new Pod(annotations, spec, nodes, Map.of(label, value));
+    }
+
     static Pod of(String annotations) {
       return new Pod(annotations, "{'containers':[{'name':'main'}]}", List.of(T4));
     }
@@ -64,6 +72,8 @@ class SentencesTest {
                       ? key.replace("kai:", "")
                       : "tranche.dev/" + key,
                   value));
+      ObjectNode labelled = ((ObjectNode) pod.path("metadata")).putObject("labels");
+      labels.forEach(labelled::put);
       pod.set("spec", json(spec.replace('\'', '"')));
       return MUTATOR.mutate(pod, new MutationRules.Cluster(nodes, true));
     }
@@ -128,6 +138,14 @@ class SentencesTest {
                   "{}",
                   "{'containers':[{'name':'a','resources':{'limits':{'nvidia.com/gpu':'1','nvidia.com/gpumem':'1024'}}},{'name':'b','resources':{'limits':{'nvidia.com/gpu':'2','nvidia.com/gpumem':'1024'}}}]}",
                   List.of(T4))),
+          denied(
+              Denial.OTHERS_VALUE_UNKNOWN,
+              Pod.of("{'nvidia.com/vgpu-mode':'vm','gpu-fraction':'1'}")),
+          denied(
+              Denial.OTHERS_VALUE_UNKNOWN,
+              Pod.of(
+                  "{'nvidia.com/container.main.gpu-compute.mode':'fair','kai:gpu-fraction':'1'}")),
+          denied(Denial.OTHERS_MIG, Pod.of("{'nvidia.com/vgpu-mode':'mig','gpu-fraction':'1'}")),
           denied(Denial.MORE, Pod.of(many())),
           denied(Denial.TOO_LARGE, Pod.of("{'x':'" + "x".repeat(300_000) + "'}")));
 
@@ -152,7 +170,11 @@ class SentencesTest {
           warned(Warning.OTHERS_WORD, Pod.of("{'kai:gpu-fraction':'0.5'}")),
           warned(
               Warning.OTHERS_WORD_IGNORED,
-              Pod.of("{'hami.io/gpu-scheduler-policy':'numa','gpu-fraction':'1'}")));
+              Pod.of("{'hami.io/gpu-scheduler-policy':'numa','gpu-fraction':'1'}")),
+          warned(
+              Warning.OTHERS_LEFT,
+              Pod.of("{'hami.io/gpu-scheduler-policy':'spread','gpu-fraction':'1'}")
+                  .labelled("hami.io/webhook", "ignore")));
 
   @ParameterizedTest
   @MethodSource("denials")

@@ -144,8 +144,29 @@ class AdmissionRulesTest {
     var both = fraction(rendered(Map.of("webhook.compat.kai", true, "webhook.compat.hami", true)));
     assertThat(matches(both.getMatchConditions(), kai)).isTrue();
     assertThat(matches(both.getMatchConditions(), hami)).isTrue();
+    var bounded = json(pod("{'nvidia.com/container.a.gpu-memory.limit':'8Gi'}", "{}", ""));
+    assertThat(matches(both.getMatchConditions(), bounded)).isTrue();
+    assertThat(matches(fraction(CHART).getMatchConditions(), bounded)).isFalse();
     assertThat(matches(fraction(CHART).getMatchConditions(), kai)).isFalse();
     assertThat(matches(fraction(CHART).getMatchConditions(), hami)).isFalse();
+  }
+
+  @Test
+  void namespacesThatHamisWebhookLeavesAlone_haveAnEntryWithoutItsWords() {
+    assertThat(fractions(CHART)).hasSize(1);
+    assertThat(fraction(CHART).getNamespaceSelector().getMatchExpressions()).hasSize(1);
+    var entries = fractions(rendered(Map.of("webhook.compat.hami", true)));
+    assertThat(entries)
+        .extracting(w -> w.getClientConfig().getService().getPath())
+        .containsExactly("/mutate/fraction", "/mutate/fraction/without-hami");
+    assertThat(entries)
+        .extracting(w -> w.getNamespaceSelector().getMatchExpressions().getLast())
+        .allMatch(e -> e.getKey().equals("hami.io/webhook"))
+        .allMatch(e -> e.getValues().equals(List.of("ignore")))
+        .extracting(e -> e.getOperator())
+        .containsExactly("NotIn", "In");
+    assertThat(entries.getFirst().getMatchConditions())
+        .isEqualTo(entries.getLast().getMatchConditions());
   }
 
   @Test
@@ -193,12 +214,15 @@ class AdmissionRulesTest {
   }
 
   private static MutatingWebhook fraction(List<HasMetadata> chart) {
+    return fractions(chart).getFirst();
+  }
+
+  private static List<MutatingWebhook> fractions(List<HasMetadata> chart) {
     return chart.stream()
         .filter(MutatingWebhookConfiguration.class::isInstance)
         .flatMap(c -> ((MutatingWebhookConfiguration) c).getWebhooks().stream())
-        .filter(w -> w.getName().startsWith("fraction."))
-        .findFirst()
-        .orElseThrow();
+        .filter(w -> w.getName().endsWith("fraction.tranche.dev"))
+        .toList();
   }
 
   private static Stream<ValidatingAdmissionPolicySpec> policies() {
