@@ -113,6 +113,11 @@ public final class Core {
   }
 
   /** What keeps us from deciding, as a sentence; empty when nothing does. */
+  public Optional<String> notDeciding() {
+    return notReady().or(gate);
+  }
+
+  /** What we do not know yet, as a sentence; a follower knows all and decides nothing. */
   public Optional<String> notReady() {
     if (syncedAtMs < 0) {
       String what = String.join(" and ", unread);
@@ -121,7 +126,7 @@ public final class Core {
     // Once is enough: a node that falls silent later is refused by itself.
     warm = warm || nowMs() - syncedAtMs >= WARM_UP_MS || ledger.allReported();
     return warm
-        ? gate.get()
+        ? Optional.empty()
         : Optional.of("the extender waits up to 3 s for the GPU nodes' first reports");
   }
 

@@ -27,7 +27,7 @@ public final class Prioritize {
   /** A score for every name, in their order. */
   public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {
     try {
-      return core.notReady().isEmpty() ? scored(pod, names) : equal(names);
+      return core.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
     } catch (RuntimeException bug) {
       log.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
       return equal(names);
@@ -106,7 +106,7 @@ public final class Prioritize {
    * will need. All alike unless pods are packed here, and for a pod with preferences of its own.
    */
   public Map<String, Integer> withoutGpu(HostRequest request, List<String> names, boolean choosy) {
-    if (!core.packs() || choosy || core.notReady().isPresent()) {
+    if (!core.packs() || choosy || core.notDeciding().isPresent()) {
       return Map.of();
     }
     long nowMs = core.nowMs();
