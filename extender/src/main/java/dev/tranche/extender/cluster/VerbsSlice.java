@@ -3,6 +3,7 @@ package dev.tranche.extender.cluster;
 import io.fabric8.kubernetes.api.model.OwnerReferenceBuilder;
 import io.fabric8.kubernetes.api.model.Service;
 import io.fabric8.kubernetes.api.model.discovery.v1.Endpoint;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointPort;
 import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSlice;
 import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSliceBuilder;
 import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSliceList;
@@ -15,6 +16,7 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -157,8 +159,8 @@ public final class VerbsSlice implements AutoCloseable {
   }
 
   private boolean leadsHere(EndpointSlice slice, int port) {
-    var ports = slice.getPorts();
-    var endpoints = slice.getEndpoints();
+    List<EndpointPort> ports = Objects.requireNonNullElse(slice.getPorts(), List.of());
+    List<Endpoint> endpoints = endpoints(slice);
     return endpoints.size() == 1
         && isOwn(endpoints.getFirst())
         && endpoints.getFirst().getConditions() != null
@@ -167,6 +169,11 @@ public final class VerbsSlice implements AutoCloseable {
         && PORT.equals(ports.getFirst().getName())
         && Integer.valueOf(port).equals(ports.getFirst().getPort())
         && name.equals(slice.getMetadata().getLabels().get(SERVICE));
+  }
+
+  /** The API server says null for none. */
+  private static List<Endpoint> endpoints(EndpointSlice slice) {
+    return Objects.requireNonNullElse(slice.getEndpoints(), List.of());
   }
 
   private boolean isOwn(Endpoint endpoint) {
@@ -228,7 +235,7 @@ public final class VerbsSlice implements AutoCloseable {
     }
     try {
       EndpointSlice found = slices().withName(name).get();
-      if (found != null && found.getEndpoints().stream().anyMatch(this::isOwn)) {
+      if (found != null && endpoints(found).stream().anyMatch(this::isOwn)) {
         write(found, new EndpointSliceBuilder(found).withEndpoints(List.of()).build());
         log.info("Service {} leads here no more", name);
       }

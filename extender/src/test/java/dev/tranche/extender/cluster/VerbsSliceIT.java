@@ -90,6 +90,24 @@ final class VerbsSliceIT {
   }
 
   @Test
+  void sliceThatTheApiServerSaysIsNull_isTakenOver() {
+    service();
+    client.raw(
+        "/apis/discovery.k8s.io/v1/namespaces/gpu/endpointslices",
+        "POST",
+        """
+        {"apiVersion":"discovery.k8s.io/v1","kind":"EndpointSlice","addressType":"IPv4",
+         "metadata":{"name":"tranche-extender-verbs","namespace":"gpu"},
+         "endpoints":null,"ports":null}
+        """);
+    assertThat(resource().get().getEndpoints()).isNull();
+    try (var slice = slice("one", "10.0.0.1")) {
+      slice.lead();
+      until(() -> addresses().equals(List.of("10.0.0.1")));
+    }
+  }
+
+  @Test
   void follower_writesNothing() {
     service();
     try (var leader = slice("one", "10.0.0.1")) {
@@ -153,7 +171,7 @@ final class VerbsSliceIT {
 
   private List<String> addresses() {
     EndpointSlice slice = resource().get();
-    return slice == null
+    return slice == null || slice.getEndpoints() == null
         ? List.of()
         : slice.getEndpoints().stream().flatMap(e -> e.getAddresses().stream()).toList();
   }
