@@ -11,6 +11,7 @@ import dev.tranche.extender.cluster.StartupTaints;
 import dev.tranche.extender.cluster.TlsSecret;
 import dev.tranche.extender.cluster.TokenReviewer;
 import dev.tranche.extender.cluster.Unshared;
+import dev.tranche.extender.cluster.VerbsSlice;
 import dev.tranche.extender.http.Clients;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
@@ -75,6 +76,7 @@ public final class Extender implements AutoCloseable {
   private final TokenReviewer tokens;
   private final TlsSecret certificate;
   private final Leadership leadership;
+  private final VerbsSlice verbsSlice;
   private final KubernetesClient client;
   private @Nullable Informers informers;
   private @Nullable HttpServer ops;
@@ -124,13 +126,25 @@ public final class Extender implements AutoCloseable {
     var account = config.serviceAccount();
     this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
     this.certificate = new TlsSecret(client, config.namespace(), tlsSecret(), this::certified);
+    this.verbsSlice =
+        new VerbsSlice(
+            client,
+            config.namespace(),
+            config.name() + "-extender-verbs",
+            new VerbsSlice.Address(config.identity(), config.podIp(), verbs::port));
     this.leadership =
-        new Leadership(client, config.namespace(), config.name() + "-extender", config.identity());
+        new Leadership(
+            client,
+            config.namespace(),
+            config.name() + "-extender",
+            config.identity(),
+            verbsSlice::lead,
+            verbsSlice::retire);
   }
 
   /** Without an open port no node can tell us anything, and what we know of them is no ground. */
   private boolean deciding() {
-    return missing().isEmpty() && core.notReady().or(core::hearing).isEmpty();
+    return uncertified().isEmpty() && core.notDeciding().or(core::hearing).isEmpty();
   }
 
   private Future<?> patched(String node, PatchType type, String patch) {
@@ -227,6 +241,7 @@ public final class Extender implements AutoCloseable {
     if (config.leaderElect()) {
       core.gate(leadership::missing);
       leadership.start();
+      verbsSlice.start();
     }
   }
 
@@ -259,6 +274,12 @@ public final class Extender implements AutoCloseable {
   }
 
   private Optional<String> missing() {
+    return config.leaderElect()
+        ? uncertified().or(leadership::leaderless).or(verbsSlice::missing)
+        : uncertified();
+  }
+
+  private Optional<String> uncertified() {
     return stream == null
         ? Optional.of(
             "Secret %s/%s with our certificate is not there yet; the webhook writes it"
@@ -382,6 +403,7 @@ public final class Extender implements AutoCloseable {
   @Override
   public void close() {
     leadership.close();
+    verbsSlice.close();
     certificate.close();
     if (informers != null) {
       informers.close();

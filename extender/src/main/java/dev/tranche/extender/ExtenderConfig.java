@@ -2,6 +2,7 @@ package dev.tranche.extender;
 
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
+import java.net.InetAddress;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -12,6 +13,7 @@ import java.util.stream.Stream;
 /**
  * The effective configuration; {@link ExtenderFlags} says what each means.
  *
+ * @param podIp a literal; empty unless a leader is elected
  * @param resources at least one
  * @param serviceAccount of the node plugins
  */
@@ -19,6 +21,7 @@ public record ExtenderConfig(
     String name,
     String namespace,
     String identity,
+    String podIp,
     List<String> resources,
     Policy policy,
     Address verbs,
@@ -73,6 +76,7 @@ public record ExtenderConfig(
             reader.matching(
                 "--namespace (or POD_NAMESPACE)", flags.namespace, NAME, "a namespace's name"),
             reader.identity(flags),
+            reader.podIp(flags),
             reader.resources(flags.resource),
             reader.policy(flags.policy),
             reader.address("--verbs-address", flags.verbsAddress),
@@ -110,6 +114,19 @@ public record ExtenderConfig(
             "--identity (or POD_NAME)", "", "a name for this process, since --leader-elect is set");
       }
       return flags.identity;
+    }
+
+    String podIp(ExtenderFlags flags) {
+      if (!flags.leaderElect) {
+        return "";
+      }
+      try {
+        InetAddress.ofLiteral(flags.podIp);
+      } catch (IllegalArgumentException none) {
+        wrong(
+            "--pod-ip (or POD_IP)", flags.podIp, "this pod's address, since --leader-elect is set");
+      }
+      return flags.podIp;
     }
 
     List<String> resources(String value) {

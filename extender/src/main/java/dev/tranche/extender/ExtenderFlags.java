@@ -14,13 +14,15 @@ final class ExtenderFlags {
   @Option(
       names = "--name",
       defaultValue = "${env:TRANCHE_NAME:-tranche}",
-      description = "Prefix of the Secret <name>-extender-tls and of the Lease <name>-extender.")
+      description =
+          "Prefix of the Secret <name>-extender-tls, of the Lease <name>-extender, and of the"
+              + " EndpointSlice <name>-extender-verbs.")
   String name = "";
 
   @Option(
       names = "--namespace",
       defaultValue = "${env:POD_NAMESPACE:-}",
-      description = "Namespace of both; by the downward API.")
+      description = "Namespace of them; by the downward API.")
   String namespace = "";
 
   @Option(
@@ -28,6 +30,13 @@ final class ExtenderFlags {
       defaultValue = "${env:POD_NAME:-${env:HOSTNAME:-}}",
       description = "Who holds the Lease; by the downward API.")
   String identity = "";
+
+  @Option(
+      names = "--pod-ip",
+      defaultValue = "${env:POD_IP:-}",
+      description =
+          "Where the Service <name>-extender-verbs leads to its holder; by the downward API.")
+  String podIp = "";
 
   @Option(
       names = "--resource",
@@ -75,7 +84,7 @@ final class ExtenderFlags {
       arity = "0..1",
       fallbackValue = "true",
       defaultValue = "${env:TRANCHE_LEADER_ELECT:-false}",
-      description = "Only the holder of the Lease decides and is ready.")
+      description = "Only the holder of the Lease decides and is behind the verbs' Service.")
   boolean leaderElect;
 
   @Option(

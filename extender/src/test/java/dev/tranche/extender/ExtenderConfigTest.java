@@ -31,6 +31,7 @@ final class ExtenderConfigTest {
             "--name=slice",
             "--namespace=gpu",
             "--identity=extender-0",
+            "--pod-ip=fd00::7",
             "--resource=nvidia.com/gpu,nvidia.com/gpu.shared",
             "--policy=packed",
             "--verbs-address=0.0.0.0:8443",
@@ -55,6 +56,7 @@ final class ExtenderConfigTest {
     assertThat(config.stream().host()).isEqualTo("::");
     assertThat(config.serviceAccount().name()).isEqualTo("slice-node-plugin");
     assertThat(config.identity()).isEqualTo("extender-0");
+    assertThat(config.podIp()).isEqualTo("fd00::7");
   }
 
   @Test
@@ -73,6 +75,12 @@ final class ExtenderConfigTest {
         .anyMatch(e -> e.contains("allowed: off, unless --verbs-tls is set"));
     assertThat(errors("--verbs-client-certificate=yes"))
         .anyMatch(e -> e.contains("allowed: required or off"));
+  }
+
+  @Test
+  void election_needsAnAddress() {
+    assertThat(errors("--leader-elect", "--pod-ip=here"))
+        .anyMatch(e -> e.contains("--pod-ip (or POD_IP) is \"here\""));
   }
 
   private static List<String> errors(String... args) {

@@ -15,9 +15,6 @@ import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpClientOptions;
-import io.vertx.core.http.HttpClientResponse;
-import io.vertx.core.http.HttpMethod;
 import io.vertx.core.json.JsonObject;
 import io.vertx.grpc.common.GrpcStatus;
 import java.net.URI;
@@ -55,7 +52,7 @@ final class ExtenderIT {
     cluster.certificate();
     node("node-a");
     node("node-b");
-    extender = new Extender(config(false), client);
+    extender = new Extender(config(), client);
     extender.start().toCompletionStage().toCompletableFuture().get();
     until(() -> extender.streamPort() > 0);
   }
@@ -384,7 +381,7 @@ final class ExtenderIT {
 
   @Test
   void readiness_saysWhatIsMissing() throws Exception {
-    try (var bare = new Extender(config("young", false), client)) {
+    try (var bare = new Extender(config("young", false, "extender-0", ""), client)) {
       bare.start().toCompletionStage().toCompletableFuture().get();
       var answer = send(bare.metricsPort(), "GET", "/readyz", "");
       assertThat(answer.statusCode()).isEqualTo(503);
@@ -395,41 +392,21 @@ final class ExtenderIT {
     }
   }
 
-  @Test
-  void behindAService_theLeaderServesTheVerbsOverTls() throws Exception {
-    try (var leader = new Extender(config(true), client)) {
-      leader.start().toCompletionStage().toCompletableFuture().get();
-      until(() -> send(leader.metricsPort(), "GET", "/readyz", "").body().equals("ready\n"));
-      assertThat(client.leases().inNamespace(NAMESPACE).withName("tranche-extender").get())
-          .isNotNull();
-      pod("trainer", 3);
-      assertThat(overTls(leader.verbsPort(), args("trainer"))).contains("sends no reports");
-    }
+  static ExtenderConfig config() {
+    return config("tranche", false, "extender-0", "");
   }
 
-  private String overTls(int port, String body) throws Exception {
-    var trusting =
-        vertx.createHttpClient(
-            new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false));
-    return trusting
-        .request(HttpMethod.POST, port, "127.0.0.1", "/filter")
-        .compose(request -> request.send(body))
-        .compose(HttpClientResponse::body)
-        .map(Object::toString)
-        .toCompletionStage()
-        .toCompletableFuture()
-        .get();
+  static ExtenderConfig serviceConfig(String identity, String podIp) {
+    return config("tranche", true, identity, podIp);
   }
 
-  static ExtenderConfig config(boolean service) {
-    return config("tranche", service);
-  }
-
-  private static ExtenderConfig config(String name, boolean service) {
+  private static ExtenderConfig config(
+      String name, boolean service, String identity, String podIp) {
     return new ExtenderConfig(
         name,
         NAMESPACE,
-        "extender-0",
+        identity,
+        podIp,
         List.of(Names.RESOURCE),
         Policy.LOAD,
         new ExtenderConfig.Address("127.0.0.1", 0),

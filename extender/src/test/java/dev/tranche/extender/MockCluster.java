@@ -7,6 +7,7 @@ import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.api.model.SecretBuilder;
+import io.fabric8.kubernetes.api.model.ServiceBuilder;
 import io.fabric8.kubernetes.api.model.authentication.TokenReview;
 import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -34,6 +35,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** An API server that carries out bindings as the real one does: node and annotations at once. */
 final class MockCluster implements AutoCloseable {
   private static final String NAMESPACE = "gpu";
+  private static final String VERBS = "tranche-extender-verbs";
   private final KubernetesMockServer server;
   private final KubernetesClient client;
   private final Set<String> accepted = ConcurrentHashMap.newKeySet();
@@ -74,6 +76,28 @@ final class MockCluster implements AutoCloseable {
                 server.destroy();
               }
             });
+  }
+
+  /** As the chart makes it; nothing is behind it yet. */
+  void verbsService() {
+    client
+        .resource(
+            new ServiceBuilder()
+                .withNewMetadata()
+                .withName(VERBS)
+                .withNamespace(NAMESPACE)
+                .endMetadata()
+                .build())
+        .create();
+  }
+
+  /** Addresses behind that Service. */
+  List<String> verbsLeadTo() {
+    var slice =
+        client.discovery().v1().endpointSlices().inNamespace(NAMESPACE).withName(VERBS).get();
+    return slice == null
+        ? List.of()
+        : slice.getEndpoints().stream().flatMap(e -> e.getAddresses().stream()).toList();
   }
 
   /** Of node plugins {@code token-of-NODE}, of another account {@code token-of-default}. */

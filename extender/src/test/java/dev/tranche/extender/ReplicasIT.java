@@ -109,7 +109,7 @@ final class ReplicasIT {
   }
 
   private Extender started() throws Exception {
-    var extender = new Extender(ExtenderIT.config(false), client);
+    var extender = new Extender(ExtenderIT.config(), client);
     extender.start().toCompletionStage().toCompletableFuture().get();
     until(() -> extender.streamPort() > 0);
     return extender;

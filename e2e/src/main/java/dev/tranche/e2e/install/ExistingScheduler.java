@@ -51,7 +51,8 @@ final class ExistingScheduler {
       String encoded = String.valueOf(own.get().getData().get(file));
       write(file, new String(Base64.getDecoder().decode(encoded), UTF_8));
     }
-    var service = client.services().inNamespace(Tranche.NAMESPACE).withName("tranche-extender");
+    var service =
+        client.services().inNamespace(Tranche.NAMESPACE).withName("tranche-extender-verbs");
     write(
         "scheduler.yaml",
         read(shipped)

@@ -27,6 +27,7 @@ public final class Tranche implements AutoCloseable {
   public static final String NAMESPACE = "tranche";
   public static final int REPLICAS_PER_GPU = 10;
   private static final int METRICS_PORT = 30090;
+  private static final int READY_S = 180;
   private static final String KUBERNETES_VERSION = "v1.34.4";
 
   private final Plan plan;
@@ -124,15 +125,22 @@ public final class Tranche implements AutoCloseable {
             .withName("tranche")
             .withNamespace(NAMESPACE)
             .createNamespace()
+            .waitReady()
+            .withTimeout(READY_S)
             .withKubeConfig(kubeconfig())
             .set("image.repository", artifacts.image().substring(0, colon))
             .set("image.tag", artifacts.image().substring(colon + 1))
             .set("nvidiaDriverRoot", Node.DRIVER_ROOT)
             .set("extender.metricsNodePort", METRICS_PORT);
     plan.values().forEach(helm::set);
-    helm.call();
+    try {
+      helm.call();
+    } catch (IllegalStateException notReady) {
+      throw new IllegalStateException(unready(), notReady);
+    }
+    // Helm lets a DaemonSet pass that lacks a node.
     plan.progress().accept("waiting for the parts to be ready");
-    Await.until("the parts to be ready", 180, this::ready, this::unready);
+    Await.until("the parts to be ready", READY_S, this::ready, this::unready);
     plan.progress().accept("waiting for the nodes to offer their replicas");
     Await.until("allocatable replicas", 60, this::offered, () -> allocatable().toString());
   }
@@ -147,11 +155,8 @@ public final class Tranche implements AutoCloseable {
                         && gpus.size() == orZero(d.getStatus().getNumberReady()));
   }
 
-  /** Of replicas that elect one among them, only that one is ever ready. */
   private static boolean ready(Deployment deployment) {
-    boolean elected = deployment.getSpec().getStrategy().getType().equals("Recreate");
-    int wanted = elected ? 1 : deployment.getSpec().getReplicas();
-    return orZero(deployment.getStatus().getReadyReplicas()) == wanted;
+    return orZero(deployment.getStatus().getReadyReplicas()) == deployment.getSpec().getReplicas();
   }
 
   private String unready() {

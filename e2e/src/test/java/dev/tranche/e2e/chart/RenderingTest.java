@@ -7,6 +7,7 @@ import com.marcnuri.helm.Helm;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -182,6 +183,24 @@ class RenderingTest {
     assertThat(render(service))
         .contains("port: verbs}\n      from:\n        - ipBlock: {cidr: \"10.0.0.0/24\"}")
         .contains("namespaceSelector:\n            matchLabels:\n              monitors:");
+  }
+
+  @Test
+  void verbs_haveAServiceWithoutSelector_andEveryReplicaMayBeReady() {
+    assertThat(render(Map.of())).doesNotContain("tranche-extender-verbs", "POD_IP");
+    String service = render(Map.of("extender.mode", "service"));
+    String verbs =
+        Stream.of(service.split("\n---\n"))
+            .filter(document -> document.contains("name: tranche-extender-verbs\n"))
+            .findFirst()
+            .orElseThrow();
+    assertThat(verbs)
+        .contains("kind: Service\n", "{name: verbs, port: 443, targetPort: 8443}")
+        .doesNotContain("\n  selector:");
+    assertThat(service)
+        .contains("rollingUpdate: {maxUnavailable: 0, maxSurge: 1}", "fieldPath: status.podIP")
+        .contains("kind: PodDisruptionBudget\nmetadata:\n  name: tranche-extender\n")
+        .doesNotContain("type: Recreate");
   }
 
   private static String render(Map<String, Object> values) {

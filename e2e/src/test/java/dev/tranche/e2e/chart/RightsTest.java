@@ -28,14 +28,22 @@ class RightsTest {
     List<String> all = documented("## Rights");
     for (Map<String, Object> less :
         List.<Map<String, Object>>of(
-            Map.of("extender.mode", "service"),
             Map.of("extender.enabled", false),
             Map.of("guard.enabled", false),
             Map.of("extender.enabled", false, "webhook.enabled", false))) {
       assertThat(all).containsAll(Rights.of(render(less)));
     }
+  }
+
+  @Test
+  void kubeSchedulerOfOnesOwn_takesItsRights_andTheServiceBringsItsOwn() throws IOException {
+    List<String> expected =
+        Stream.concat(
+                documented("## Rights").stream().filter(line -> !line.contains("all of ")),
+                documented("## Rights with a kube-scheduler of yours").stream())
+            .toList();
     assertThat(Rights.of(render(Map.of("extender.mode", "service"))))
-        .noneMatch(line -> line.contains("system:"));
+        .containsExactlyInAnyOrderElementsOf(expected);
   }
 
   @Test

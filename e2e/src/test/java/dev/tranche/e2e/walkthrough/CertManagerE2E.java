@@ -144,10 +144,16 @@ class CertManagerE2E {
   }
 
   private static Optional<String> leader(Walkthrough reader) {
+    var lease = reader.client().leases().inNamespace("tranche").withName("tranche-extender").get();
+    return lease == null ? Optional.empty() : ready(reader, lease.getSpec().getHolderIdentity());
+  }
+
+  private static Optional<String> ready(Walkthrough reader, String holder) {
     return reader.pods("tranche", "app.kubernetes.io/component", "extender").stream()
         .filter(pod -> pod.getSpec().getContainers().size() == 1)
         .filter(Readiness::isPodReady)
         .map(pod -> pod.getMetadata().getName())
+        .filter(name -> name.equals(holder))
         .findFirst();
   }
 

@@ -6,32 +6,53 @@ import io.fabric8.kubernetes.client.extended.leaderelection.LeaderElectionConfig
 import io.fabric8.kubernetes.client.extended.leaderelection.resourcelock.LeaseLock;
 import java.time.Duration;
 import java.util.Optional;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * Which extender decides where several stand behind a Service: the holder of a Lease. The others
- * hear everything and are not ready.
+ * hear everything, so that each of them can be the next.
  */
 public final class Leadership implements AutoCloseable {
   private static final Duration LEASE = Duration.ofSeconds(15);
   private static final Duration RENEW = Duration.ofSeconds(10);
   private static final Duration RETRY = Duration.ofSeconds(2);
+
+  /** For the Lease to be released. */
+  private static final Duration END = Duration.ofSeconds(3);
+
+  private static final String NOBODY = "nobody yet";
   private static final Logger log = LoggerFactory.getLogger(Leadership.class);
 
   private final KubernetesClient client;
   private final String namespace;
   private final String lease;
   private final String identity;
+  private final Runnable onWon;
+  private final Runnable onLost;
   private final Thread thread;
   private volatile boolean leading;
-  private volatile String leader = "nobody yet";
+  private volatile String leader = NOBODY;
 
-  public Leadership(KubernetesClient client, String namespace, String lease, String identity) {
+  /**
+   * @param client stays the caller's to close
+   * @param onWon called when we begin to lead; it does not block
+   * @param onLost called when we have ended to; it does not block
+   */
+  public Leadership(
+      KubernetesClient client,
+      String namespace,
+      String lease,
+      String identity,
+      Runnable onWon,
+      Runnable onLost) {
     this.client = client;
     this.namespace = namespace;
     this.lease = lease;
     this.identity = identity;
+    this.onWon = onWon;
+    this.onLost = onLost;
     this.thread = Thread.ofVirtual().name("leadership").unstarted(this::elect);
   }
 
@@ -44,6 +65,13 @@ public final class Leadership implements AutoCloseable {
     return leading
         ? Optional.empty()
         : Optional.of("Lease " + namespace + "/" + lease + " is held by " + leader + ", not by us");
+  }
+
+  /** A sentence until some extender has led, be it another. */
+  public Optional<String> leaderless() {
+    return leader.equals(NOBODY)
+        ? Optional.of("Lease " + namespace + "/" + lease + " is held by " + NOBODY)
+        : Optional.empty();
   }
 
   /** An elector ends when it loses the lease; then we stand again. */
@@ -66,20 +94,33 @@ public final class Leadership implements AutoCloseable {
   private void won() {
     leading = true;
     log.info("this extender leads now");
+    onWon.run();
   }
 
   private void lost() {
     leading = false;
     log.info("this extender leads no more");
+    onLost.run();
   }
 
-  private void led(String by) {
-    leader = by;
+  /**
+   * @param by null when the Lease was released
+   */
+  private void led(@Nullable String by) {
+    leader = by == null ? "nobody now" : by;
   }
 
   @Override
   public void close() {
     leading = false;
+    if (!thread.isAlive()) {
+      return;
+    }
     thread.interrupt();
+    try {
+      thread.join(END);
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    }
   }
 }

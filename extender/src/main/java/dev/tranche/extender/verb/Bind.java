@@ -46,7 +46,7 @@ public final class Bind {
     if (bound.isPresent()) {
       return bound(key, bound.get().node(), node);
     }
-    Optional<String> notReady = core.notReady();
+    Optional<String> notReady = core.notDeciding();
     if (notReady.isPresent()) {
       return error(notReady.get());
     }

@@ -113,12 +113,17 @@ public final class Core {
   }
 
   /** What keeps us from deciding, as a sentence; empty when nothing does. */
+  public Optional<String> notDeciding() {
+    return notReady().or(gate);
+  }
+
+  /** What we do not know yet, as a sentence; a follower knows all and decides nothing. */
   public Optional<String> notReady() {
     if (syncedAtMs < 0) {
       String what = String.join(" and ", unread);
       return Optional.of("the extender has not read the cluster's " + what + " yet");
     }
-    return gate.get();
+    return Optional.empty();
   }
 
   /**

@@ -59,7 +59,7 @@ public final class Filter {
    * @param choosy the pod has soft preferences of its own among the nodes
    */
   public Answer filter(PodFacts pod, List<String> names, boolean choosy) {
-    Optional<String> notReady = core.notReady();
+    Optional<String> notReady = core.notDeciding();
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }

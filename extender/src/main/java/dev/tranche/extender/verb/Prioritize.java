@@ -27,7 +27,7 @@ public final class Prioritize {
   /** A score for every name, in their order. */
   public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {
     try {
-      return core.notReady().isEmpty() ? scored(pod, names) : equal(names);
+      return core.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
     } catch (RuntimeException bug) {
       log.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
       return equal(names);
@@ -105,7 +105,7 @@ public final class Prioritize {
    */
   public Map<String, Integer> withoutGpu(HostRequest request, List<String> names, boolean choosy) {
     // A node that is not heard yet looks like one without GPUs.
-    if (!core.packs() || choosy || core.notReady().or(core::hearing).isPresent()) {
+    if (!core.packs() || choosy || core.notDeciding().or(core::hearing).isPresent()) {
       return Map.of();
     }
     long nowMs = core.nowMs();
