@@ -53,8 +53,7 @@ public final class Preempt {
   private record Kept(OfNode victims, Choice choice, Placement place) {}
 
   public Answer preempt(PodFacts pod, Map<String, OfNode> offered) {
-    Optional<String> notReady =
-        core.notDeciding().or(core::hearing).or(core::budgetsUnread);
+    Optional<String> notReady = core.notDeciding().or(core::hearing).or(core::budgetsUnread);
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
