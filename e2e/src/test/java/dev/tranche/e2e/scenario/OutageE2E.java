@@ -97,7 +97,7 @@ class OutageE2E extends Scenario {
             .client()
             .leases()
             .inNamespace(Tranche.NAMESPACE)
-            .withName("tranche-scheduler")
+            .withName(MODE.equals("service") ? "tranche-extender" : "tranche-scheduler")
             .get()
             .getSpec()
             .getHolderIdentity();

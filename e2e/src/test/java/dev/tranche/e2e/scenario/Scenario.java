@@ -39,7 +39,7 @@ abstract class Scenario {
   static final int RUNNING_SECONDS = 60;
 
   /** {@code scheduler}, or {@code service} for the cluster's own kube-scheduler. */
-  private static final String MODE = System.getProperty("tranche.extender.mode", "scheduler");
+  static final String MODE = System.getProperty("tranche.extender.mode", "scheduler");
 
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
