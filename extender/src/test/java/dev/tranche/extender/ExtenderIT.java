@@ -536,7 +536,7 @@ final class ExtenderIT {
     return http.send(request, HttpResponse.BodyHandlers.ofString());
   }
 
-  private static void until(Callable<Boolean> condition) throws Exception {
+  static void until(Callable<Boolean> condition) throws Exception {
     Instant deadline = Instant.now().plus(PATIENCE);
     while (!condition.call()) {
       assertThat(Instant.now()).as("still waiting").isBefore(deadline);

@@ -12,17 +12,13 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
-import java.time.Duration;
-import java.time.Instant;
 import java.util.List;
-import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Replicas behind a Service for a kube-scheduler of the cluster's own: one of them is asked. */
 final class ServiceModeIT {
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final MockCluster cluster = new MockCluster();
   private final KubernetesClient client = cluster.client();
@@ -49,16 +45,17 @@ final class ServiceModeIT {
     try (var follower = new Extender(ExtenderIT.serviceConfig("extender-2", "10.0.0.2"), client)) {
       try (var leader = new Extender(ExtenderIT.serviceConfig("extender-1", "10.0.0.1"), client)) {
         leader.start().toCompletionStage().toCompletableFuture().get();
-        until(() -> isReady(leader) && cluster.verbsLeadTo().equals(List.of("10.0.0.1")));
+        ExtenderIT.until(
+            () -> isReady(leader) && cluster.verbsLeadTo().equals(List.of("10.0.0.1")));
         follower.start().toCompletionStage().toCompletableFuture().get();
-        until(() -> isReady(follower));
+        ExtenderIT.until(() -> isReady(follower));
         assertThat(isReady(leader)).isTrue();
         assertThat(overTls(leader.verbsPort(), filter())).contains("sends no reports");
         assertThat(overTls(follower.verbsPort(), filter()))
             .contains("Lease gpu/tranche-extender is held by extender-1, not by us");
       }
       assertThat(cluster.verbsLeadTo()).doesNotContain("10.0.0.1");
-      until(() -> cluster.verbsLeadTo().equals(List.of("10.0.0.2")));
+      ExtenderIT.until(() -> cluster.verbsLeadTo().equals(List.of("10.0.0.2")));
       assertThat(overTls(follower.verbsPort(), filter())).contains("sends no reports");
     }
     assertThat(cluster.verbsLeadTo()).isEmpty();
@@ -68,11 +65,11 @@ final class ServiceModeIT {
   void leaderWhoseServiceIsMissing_isNotReady_andSaysSo() throws Exception {
     try (var leader = new Extender(ExtenderIT.serviceConfig("extender-1", "10.0.0.1"), client)) {
       leader.start().toCompletionStage().toCompletableFuture().get();
-      until(
+      ExtenderIT.until(
           () ->
               readyz(leader).body().startsWith("Service gpu/tranche-extender-verbs is not there"));
       cluster.verbsService();
-      until(() -> isReady(leader));
+      ExtenderIT.until(() -> isReady(leader));
     }
   }
 
@@ -102,13 +99,5 @@ final class ServiceModeIT {
         .toCompletionStage()
         .toCompletableFuture()
         .get();
-  }
-
-  private static void until(Callable<Boolean> condition) throws Exception {
-    Instant deadline = Instant.now().plus(PATIENCE);
-    while (!condition.call()) {
-      assertThat(Instant.now()).as("still waiting").isBefore(deadline);
-      Thread.sleep(50);
-    }
   }
 }

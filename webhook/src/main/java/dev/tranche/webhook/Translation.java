@@ -174,19 +174,16 @@ final class Translation {
 
   private Translation finish() {
     if (!added.isEmpty() && copy().path("metadata") instanceof ObjectNode metadata) {
-      ObjectNode map =
-          metadata.path("annotations") instanceof ObjectNode object
-              ? object
-              : metadata.putObject("annotations");
-      added.forEach(map::put);
+      added.forEach(map(metadata, "annotations")::put);
     }
     if (!selected.isEmpty() && copy().path("spec") instanceof ObjectNode spec) {
-      ObjectNode map =
-          spec.path("nodeSelector") instanceof ObjectNode object
-              ? object
-              : spec.putObject("nodeSelector");
-      selected.forEach(map::put);
+      selected.forEach(map(spec, "nodeSelector")::put);
     }
     return this;
+  }
+
+  /** What is of that name, made where it is not there. */
+  private static ObjectNode map(ObjectNode parent, String name) {
+    return parent.path(name) instanceof ObjectNode object ? object : parent.putObject(name);
   }
 }
