@@ -536,8 +536,12 @@ final class ExtenderIT {
     return http.send(request, HttpResponse.BodyHandlers.ofString());
   }
 
-  static void until(Callable<Boolean> condition) throws Exception {
-    Instant deadline = Instant.now().plus(PATIENCE);
+  private static void until(Callable<Boolean> condition) throws Exception {
+    until(PATIENCE, condition);
+  }
+
+  static void until(Duration patience, Callable<Boolean> condition) throws Exception {
+    Instant deadline = Instant.now().plus(patience);
     while (!condition.call()) {
       assertThat(Instant.now()).as("still waiting").isBefore(deadline);
       Thread.sleep(50);

@@ -12,13 +12,16 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.time.Duration;
 import java.util.List;
+import java.util.concurrent.Callable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Replicas behind a Service for a kube-scheduler of the cluster's own: one of them is asked. */
 final class ServiceModeIT {
+  private static final Duration PATIENCE = Duration.ofSeconds(30);
 
   private final MockCluster cluster = new MockCluster();
   private final KubernetesClient client = cluster.client();
@@ -45,17 +48,16 @@ final class ServiceModeIT {
     try (var follower = new Extender(ExtenderIT.serviceConfig("extender-2", "10.0.0.2"), client)) {
       try (var leader = new Extender(ExtenderIT.serviceConfig("extender-1", "10.0.0.1"), client)) {
         leader.start().toCompletionStage().toCompletableFuture().get();
-        ExtenderIT.until(
-            () -> isReady(leader) && cluster.verbsLeadTo().equals(List.of("10.0.0.1")));
+        until(() -> isReady(leader) && cluster.verbsLeadTo().equals(List.of("10.0.0.1")));
         follower.start().toCompletionStage().toCompletableFuture().get();
-        ExtenderIT.until(() -> isReady(follower));
+        until(() -> isReady(follower));
         assertThat(isReady(leader)).isTrue();
         assertThat(overTls(leader.verbsPort(), filter())).contains("sends no reports");
         assertThat(overTls(follower.verbsPort(), filter()))
             .contains("Lease gpu/tranche-extender is held by extender-1, not by us");
       }
       assertThat(cluster.verbsLeadTo()).doesNotContain("10.0.0.1");
-      ExtenderIT.until(() -> cluster.verbsLeadTo().equals(List.of("10.0.0.2")));
+      until(() -> cluster.verbsLeadTo().equals(List.of("10.0.0.2")));
       assertThat(overTls(follower.verbsPort(), filter())).contains("sends no reports");
     }
     assertThat(cluster.verbsLeadTo()).isEmpty();
@@ -65,11 +67,11 @@ final class ServiceModeIT {
   void leaderWhoseServiceIsMissing_isNotReady_andSaysSo() throws Exception {
     try (var leader = new Extender(ExtenderIT.serviceConfig("extender-1", "10.0.0.1"), client)) {
       leader.start().toCompletionStage().toCompletableFuture().get();
-      ExtenderIT.until(
+      until(
           () ->
               readyz(leader).body().startsWith("Service gpu/tranche-extender-verbs is not there"));
       cluster.verbsService();
-      ExtenderIT.until(() -> isReady(leader));
+      until(() -> isReady(leader));
     }
   }
 
@@ -99,5 +101,9 @@ final class ServiceModeIT {
         .toCompletionStage()
         .toCompletableFuture()
         .get();
+  }
+
+  private static void until(Callable<Boolean> condition) throws Exception {
+    ExtenderIT.until(PATIENCE, condition);
   }
 }
