@@ -37,28 +37,44 @@ public final class Scores {
     double value(GpuView gpu, int share);
   }
 
-  /** A node that fits, with the GPUs it has and those that the pod would get. */
-  public record Candidate(String node, List<GpuView> gpus, Placement placement) {}
+  /**
+   * Of a node that fits.
+   *
+   * @param headroom 0 to {@link #HEADROOM_MAX}; 0 where pods are packed, since that is of no node
+   *     alone
+   * @param cost in GPUs' worth of work, where idle GPUs are spared; else 0
+   */
+  public record Score(int headroom, double cost) {
+    public static final Score NONE = new Score(0, 0);
+  }
 
-  /** One score per candidate, in their order. */
-  public static int[] of(Policy policy, List<Candidate> candidates) {
+  /**
+   * @param gpus of the node
+   * @param placement those that the pod would get
+   */
+  public static Score of(Policy policy, List<GpuView> gpus, Placement placement) {
     return switch (policy) {
-      case LOAD -> headroom(candidates, (gpu, share) -> loadHeadroom(gpu));
-      case SPARING -> headroom(candidates, Scores::safety);
-      case SPREAD -> headroom(candidates, (gpu, share) -> Policy.freeRatio(gpu));
-      case PACKED ->
-          throw new IllegalArgumentException("packed has one winner, which the Packer chooses");
+      case LOAD -> headroom(mean(gpus, placement, (gpu, share) -> loadHeadroom(gpu)));
+      case SPREAD -> headroom(mean(gpus, placement, (gpu, share) -> Policy.freeRatio(gpu)));
+      case SPARING -> {
+        double cost = mean(gpus, placement, Overload::cost);
+        yield new Score(tenths(1 - Math.clamp(cost / COST_MAX, 0, 1)), cost);
+      }
+      case PACKED -> Score.NONE;
     };
+  }
+
+  private static Score headroom(double mean) {
+    return new Score(tenths(mean), 0);
+  }
+
+  private static int tenths(double part) {
+    return (int) Math.round(part * HEADROOM_MAX);
   }
 
   private static double loadHeadroom(GpuView gpu) {
     double sm = gpu.measured() ? gpu.smHeadroom() : (double) NEUTRAL / HEADROOM_MAX;
     return SM_WEIGHT * sm + (1 - SM_WEIGHT) * gpu.memoryHeadroom();
-  }
-
-  /** 0 to 1. */
-  private static double safety(GpuView gpu, int share) {
-    return 1 - Math.clamp(Overload.cost(gpu, share) / COST_MAX, 0, 1);
   }
 
   /**
@@ -67,26 +83,17 @@ public final class Scores {
    *
    * @return their indexes, at least one of any
    */
-  public static List<Integer> leastCost(List<Candidate> candidates) {
-    double[] costs = candidates.stream().mapToDouble(c -> mean(c, Overload::cost)).toArray();
+  public static int[] leastCost(double[] costs) {
     double limit = DoubleStream.of(costs).min().orElse(0) + COST_ALIKE;
-    return IntStream.range(0, costs.length).filter(i -> costs[i] <= limit).boxed().toList();
-  }
-
-  private static int[] headroom(List<Candidate> candidates, OfShare headroom) {
-    int[] scores = new int[candidates.size()];
-    for (int i = 0; i < scores.length; i++) {
-      scores[i] = (int) Math.round(mean(candidates.get(i), headroom) * HEADROOM_MAX);
-    }
-    return scores;
+    return IntStream.range(0, costs.length).filter(i -> costs[i] <= limit).toArray();
   }
 
   /** Over the chosen GPUs. Plain loops, since it runs for thousands of nodes per pod. */
-  private static double mean(Candidate candidate, OfShare of) {
-    Map<String, Integer> held = candidate.placement().held();
+  private static double mean(List<GpuView> gpus, Placement placement, OfShare of) {
+    Map<String, Integer> held = placement.held();
     double sum = 0;
     int chosen = 0;
-    for (GpuView gpu : candidate.gpus()) {
+    for (GpuView gpu : gpus) {
       Integer share = held.get(gpu.uuid());
       if (share != null) {
         sum += of.value(gpu, share);

@@ -36,6 +36,9 @@ public final class Core {
   /** A verb that takes longer to decide is given up, well before kube-scheduler hangs up. */
   static final long DECIDE_WITHIN_MS = 3_000;
 
+  /** At the clock, by who looks at many nodes: often enough to stop well within a millisecond. */
+  static final int LOOK_EVERY = 64;
+
   static final String LATE = "the decision took too long; this is tried again";
 
   private static final Logger log = LoggerFactory.getLogger(Core.class);
@@ -291,6 +294,9 @@ public final class Core {
     Policy chosen = policyOf(pod);
     Evaluations.Page page = evaluations.page(pod, chosen);
     String own = ledger.hold(pod.uid()).map(Hold::node).orElse("");
+    if (own.isEmpty() && ledger.nominations() == 0) {
+      return node -> page.of(node, nowMs);
+    }
     return node ->
         node.equals(own) || nominatedOn(node)
             ? fleet.evaluate(pod, node, chosen, before(pod), nowMs)

@@ -14,10 +14,17 @@ import java.util.Optional;
  *
  * @param headroom how good it is, 0 to {@link dev.tranche.extender.score.Scores#HEADROOM_MAX}; 0
  *     where it does not fit, and where pods are packed, since that is of no node alone
+ * @param cost of putting the pod there, where idle GPUs are spared; else 0
  * @param idleness of those GPUs that may serve the pod, full or not
  */
 public record Evaluation(
-    String node, Ask ask, List<GpuView> gpus, Outcome outcome, int headroom, Idleness idleness) {
+    String node,
+    Ask ask,
+    List<GpuView> gpus,
+    Outcome outcome,
+    int headroom,
+    double cost,
+    Idleness idleness) {
   public boolean fits() {
     return outcome instanceof Outcome.Fits;
   }

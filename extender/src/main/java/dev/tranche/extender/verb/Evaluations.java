@@ -14,6 +14,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,6 +26,9 @@ public final class Evaluations {
   /** Kinds of pods that are remembered, the latest asked ones. */
   static final int SHAPES_MAX = 24;
 
+  /** The line of a node of which nothing is remembered. */
+  private static final int UNKNOWN = Integer.MAX_VALUE;
+
   private final Ledger ledger;
   private final LoadCache loads;
   private final Fleet fleet;
@@ -33,15 +37,11 @@ public final class Evaluations {
       new LinkedHashMap<>(SHAPES_MAX, 0.75f, true) {
         @Override
         protected boolean removeEldestEntry(Map.Entry<Shape, Page> eldest) {
-          boolean over = size() > SHAPES_MAX;
-          if (over) {
-            freed.add(eldest.getValue().column);
-          }
-          return over;
+          return size() > SHAPES_MAX;
         }
       };
 
-  /** Columns of pages that were forgotten. */
+  /** Lines of nodes that were forgotten. */
   private final Deque<Integer> freed = new ArrayDeque<>();
 
   Evaluations(Ledger ledger, LoadCache loads, Fleet fleet) {
@@ -57,8 +57,11 @@ public final class Evaluations {
       Map<String, String> annotations,
       Policy policy) {}
 
-  /** What is remembered of one node: one search in the map finds all of it. */
+  /** What is remembered of one node. */
   private static final class Slot {
+    /** Where the pages have it. */
+    final int line;
+
     boolean changed = true;
 
     /** After that time alone has changed it. */
@@ -66,41 +69,53 @@ public final class Evaluations {
 
     Fleet.@Nullable Seen seen;
 
-    /** By the page's column. */
-    @Nullable Kept[] kept = new Kept[2];
+    Slot(int line) {
+      this.line = line;
+    }
   }
 
-  /** The evaluation of one node that holds for as long as its GPUs are the same list. */
-  private record Kept(Page page, Fleet.Seen gpus, Evaluation evaluation) {}
-
-  /** The nodes as one kind of pod sees them. */
+  /**
+   * The nodes as one kind of pod sees them. In columns, by the nodes' lines: to look at thousands
+   * of nodes is to wait for memory, and each object less on the way is a wait less.
+   */
   final class Page {
     private final PodFacts example;
     private final Policy policy;
-    private final int column;
     private final Map<Integer, Ask> asks = new HashMap<>();
+    private @Nullable Evaluation[] evaluations = new Evaluation[0];
 
-    private Page(PodFacts example, Policy policy, int column) {
+    /** What the evaluations were made of: each holds for as long as its node looks the same. */
+    private Fleet.@Nullable Seen[] bases = new Fleet.Seen[0];
+
+    private Page(PodFacts example, Policy policy) {
       this.example = example;
       this.policy = policy;
-      this.column = column;
     }
 
-    @SuppressWarnings("ReferenceEquality") // The same list is the sign that nothing has changed.
+    @SuppressWarnings("ReferenceEquality") // The same picture is the sign of no change.
     Evaluation of(String node, long nowMs) {
       Slot slot = slot(node);
       Fleet.Seen seen = seen(slot, node, nowMs);
-      Kept kept = column < slot.kept.length ? slot.kept[column] : null;
-      if (kept != null && kept.page == this && kept.gpus == seen) {
-        return kept.evaluation;
+      if (slot.line < bases.length && bases[slot.line] == seen) {
+        return Objects.requireNonNull(evaluations[slot.line]);
       }
       Ask ask = asks.computeIfAbsent(ledger.replicasPerGpu(node, example.resource()), example::ask);
       Evaluation evaluation = Fleet.evaluate(node, ask, seen, policy);
-      if (column >= slot.kept.length) {
-        slot.kept = Arrays.copyOf(slot.kept, SHAPES_MAX + 1);
-      }
-      slot.kept[column] = new Kept(this, seen, evaluation);
+      keep(slot.line, seen, evaluation);
       return evaluation;
+    }
+
+    private void keep(int line, Fleet.Seen seen, Evaluation evaluation) {
+      if (line == UNKNOWN) {
+        return;
+      }
+      if (line >= bases.length) {
+        int lines = Math.max(line + 1, slots.size() + slots.size() / 4);
+        bases = Arrays.copyOf(bases, lines);
+        evaluations = Arrays.copyOf(evaluations, lines);
+      }
+      bases[line] = seen;
+      evaluations[line] = evaluation;
     }
   }
 
@@ -111,7 +126,7 @@ public final class Evaluations {
     if (known != null) {
       return known;
     }
-    var page = new Page(pod, policy, freed.isEmpty() ? pages.size() : freed.remove());
+    var page = new Page(pod, policy);
     pages.put(shape, page);
     return page;
   }
@@ -147,11 +162,12 @@ public final class Evaluations {
     if (known != null) {
       return known;
     }
-    var fresh = new Slot();
     // kube-scheduler may ask about a node that is gone, after we have forgotten it.
-    if (known(node)) {
-      slots.put(node, fresh);
+    if (!known(node)) {
+      return new Slot(UNKNOWN);
     }
+    var fresh = new Slot(freed.isEmpty() ? slots.size() : freed.remove());
+    slots.put(node, fresh);
     return fresh;
   }
 
@@ -170,7 +186,7 @@ public final class Evaluations {
     if (slot != null && known(node)) {
       slot.changed = true;
     } else {
-      slots.remove(node);
+      forget(node);
     }
   }
 
@@ -181,7 +197,10 @@ public final class Evaluations {
   }
 
   void forget(String node) {
-    slots.remove(node);
+    Slot slot = slots.remove(node);
+    if (slot != null) {
+      freed.add(slot.line);
+    }
   }
 
   /** Nodes that something is remembered of. */

@@ -10,7 +10,6 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -88,15 +87,15 @@ public final class Filter {
   }
 
   private Answer decide(PodFacts pod, List<String> names, boolean choosy) {
-    var fitting = new ArrayList<Evaluation>();
+    var fitting = new ArrayList<Evaluation>(names.size());
     var refused = new ArrayList<Evaluation>();
     long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
     Function<String, Evaluation> evaluator = core.evaluator(pod);
-    for (String name : names) {
-      if (core.nowMs() > untilMs) {
+    for (int i = 0; i < names.size(); i++) {
+      if (i % Core.LOOK_EVERY == 0 && core.nowMs() > untilMs) {
         return new Answer.Undecided(Core.LATE);
       }
-      Evaluation evaluation = evaluator.apply(name);
+      Evaluation evaluation = evaluator.apply(names.get(i));
       (evaluation.fits() ? fitting : refused).add(evaluation);
     }
     spare(pod, fitting, refused);
@@ -162,9 +161,7 @@ public final class Filter {
     }
     turn = (turn + offeredMax) % fitting.size();
     if (policy == Policy.SPARING) {
-      var good = new ArrayList<>(Scores.leastCost(candidates(fitting)));
-      Collections.rotate(good, turn);
-      return good.stream().limit(offeredMax).map(fitting::get).toList();
+      return leastCost(fitting);
     }
     int[] scores = new int[fitting.size()];
     for (int i = 0; i < scores.length; i++) {
@@ -173,15 +170,17 @@ public final class Filter {
     return Best.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
   }
 
-  private static List<Scores.Candidate> candidates(List<Evaluation> fitting) {
-    var candidates = new ArrayList<Scores.Candidate>(fitting.size());
-    for (Evaluation evaluation : fitting) {
-      evaluation
-          .placement()
-          .ifPresent(
-              p -> candidates.add(new Scores.Candidate(evaluation.node(), evaluation.gpus(), p)));
+  private List<Evaluation> leastCost(List<Evaluation> fitting) {
+    double[] costs = new double[fitting.size()];
+    for (int i = 0; i < costs.length; i++) {
+      costs[i] = fitting.get(i).cost();
     }
-    return candidates;
+    int[] good = Scores.leastCost(costs);
+    var offered = new ArrayList<Evaluation>(offeredMax);
+    for (int i = 0; i < Math.min(good.length, offeredMax); i++) {
+      offered.add(fitting.get(good[(turn + i) % good.length]));
+    }
+    return offered;
   }
 
   private void reserve(PodFacts pod, Evaluation only) {

@@ -84,14 +84,12 @@ public final class Fleet {
         seen.availability() == NodeView.Availability.AVAILABLE
             ? Idleness.of(ask, seen.gpus())
             : Idleness.NONE;
-    int headroom = headroom(node, seen, outcome, policy);
-    return new Evaluation(node, ask, seen.gpus(), outcome, headroom, idleness);
-  }
-
-  private static int headroom(String node, Seen seen, Outcome outcome, Policy policy) {
-    return outcome instanceof Outcome.Fits(var placement) && policy != Policy.PACKED
-        ? Scores.of(policy, List.of(new Scores.Candidate(node, seen.gpus(), placement)))[0]
-        : 0;
+    Scores.Score score =
+        outcome instanceof Outcome.Fits(var placement)
+            ? Scores.of(policy, seen.gpus(), placement)
+            : Scores.Score.NONE;
+    return new Evaluation(
+        node, ask, seen.gpus(), outcome, score.headroom(), score.cost(), idleness);
   }
 
   /**

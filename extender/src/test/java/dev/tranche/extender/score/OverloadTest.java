@@ -38,11 +38,10 @@ final class OverloadTest {
 
   @Test
   void leastCost_leavesOutThoseThatLoseMoreWork() {
-    var candidates = List.of(node(0.9), node(0.2), node(0.2), node(0.6));
-    assertThat(Scores.leastCost(candidates)).containsExactly(1, 2);
-    assertThat(Scores.leastCost(List.of())).isEmpty();
-    int[] scores = Scores.of(Policy.SPARING, candidates);
-    assertThat(scores[1]).isEqualTo(scores[2]).isGreaterThan(scores[0]);
+    double[] costs = {score(0.9).cost(), score(0.2).cost(), score(0.2).cost(), score(0.6).cost()};
+    assertThat(Scores.leastCost(costs)).containsExactly(1, 2);
+    assertThat(Scores.leastCost(new double[0])).isEmpty();
+    assertThat(score(0.2).headroom()).isGreaterThan(score(0.9).headroom());
   }
 
   @Test
@@ -81,9 +80,9 @@ final class OverloadTest {
     return Overload.cost(gpu(load, free), share);
   }
 
-  private static Scores.Candidate node(double load) {
+  private static Scores.Score score(double load) {
     var container = new Placement.Container("main", List.of(new Placement.Share("gpu", 3)));
-    return new Scores.Candidate("node", List.of(gpu(load, 10)), Placement.of(List.of(container)));
+    return Scores.of(Policy.SPARING, List.of(gpu(load, 10)), Placement.of(List.of(container)));
   }
 
   private static GpuView gpu(double load, int free) {
