@@ -257,13 +257,11 @@ public final class Ledger {
   }
 
   private void reported(Step step, NodeBook book, NodeState state) {
-    step.touch(book);
-    boolean opened = !book.live;
-    book.live = true;
-    book.state = state.orHoldingsOf(book.state);
-    if (state.holdingsKnown()) {
-      book.holdingsAtMs = step.nowMs();
+    if (book.hearsNothingNew(state, step.nowMs())) {
+      return;
     }
+    step.touch(book);
+    boolean opened = book.hear(state, step.nowMs());
     book.unshown.keySet().retainAll(state.echoes().stream().map(Assignment::uid).toList());
     state.echoes().forEach(echo -> echo(step, book, echo));
     for (Hold hold : List.copyOf(book.holds.values())) {

@@ -69,6 +69,35 @@ final class NodeBook {
     return state.serving() ? Availability.AVAILABLE : Availability.NOT_SERVING;
   }
 
+  /**
+   * Whether a report is the last one once more, and all that it tells of is settled: of thousands
+   * of nodes that report every five seconds nearly all are like that.
+   */
+  @SuppressWarnings("ReferenceEquality") // What says the same is the same, see ReportReader.
+  boolean hearsNothingNew(NodeState said, long nowMs) {
+    boolean nothing =
+        live
+            && state == said
+            && said.holdingsKnown()
+            && ended.isEmpty()
+            && unshown.isEmpty()
+            && holds.values().stream().allMatch(Hold::confirmed)
+            && said.echoes().stream().allMatch(echo -> holds.containsKey(echo.uid()));
+    holdingsAtMs = nothing ? nowMs : holdingsAtMs;
+    return nothing;
+  }
+
+  /**
+   * @return whether it is the first since its stream was opened
+   */
+  boolean hear(NodeState said, long nowMs) {
+    boolean opened = !live;
+    live = true;
+    state = said.orHoldingsOf(state);
+    holdingsAtMs = said.holdingsKnown() ? nowMs : holdingsAtMs;
+    return opened;
+  }
+
   /** The most replicas that a GPU of a resource has; 1 while nothing is known. */
   int replicasPerGpu(String resource) {
     return state == null

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Supplier;
 
 /**
  * The latest reading of each GPU. A reading past its age goes on counting as memory in use, since a
@@ -12,6 +13,18 @@ import java.util.Set;
 public final class LoadCache {
   private final long staleAfterMs;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
+
+  /** What a reading says beside that it is newer; the last is the most. */
+  public enum News {
+    NONE,
+    SOME,
+    /** More memory is free than before. */
+    EASED;
+
+    News or(News other) {
+      return compareTo(other) >= 0 ? this : other;
+    }
+  }
 
   public LoadCache(long staleAfterMs) {
     this.staleAfterMs = staleAfterMs;
@@ -22,24 +35,19 @@ public final class LoadCache {
    *
    * @param readings by uuid, only of GPUs that could be read; GPUs left out keep their last one
    *     until the node no longer has them
-   * @return whether some GPU has more free memory than before
+   * @param present uuids of the node's GPUs; the others are forgotten
    */
-  public boolean put(String node, Map<String, LoadReading> readings) {
+  public News put(String node, Map<String, LoadReading> readings, Supplier<Set<String>> present) {
     NodeReadings kept = byNode.computeIfAbsent(node, n -> new NodeReadings());
     kept.version++;
-    boolean eased = false;
+    News news = News.NONE;
     for (var entry : readings.entrySet()) {
-      eased |= kept.put(entry.getKey(), entry.getValue());
+      news = news.or(kept.put(entry.getKey(), entry.getValue()));
     }
-    return eased;
-  }
-
-  /** Forgets all but a node's present GPUs. */
-  public void retain(String node, Set<String> uuids) {
-    NodeReadings kept = byNode.get(node);
-    if (kept != null) {
-      kept.retain(uuids);
+    if (kept.size() > readings.size()) {
+      kept.retain(present.get());
     }
+    return news;
   }
 
   public void forget(String node) {

@@ -1,5 +1,6 @@
 package dev.tranche.extender.load;
 
+import dev.tranche.extender.load.LoadCache.News;
 import java.util.Arrays;
 import java.util.Map;
 import java.util.Optional;
@@ -24,12 +25,9 @@ final class NodeReadings {
   @SuppressWarnings({"unchecked", "rawtypes"}) // Java has no arrays of parameterized types.
   private Map<String, Long>[] memoryUsedBytesByPod = new Map[GPUS];
 
-  /**
-   * @return whether the GPU has more free memory than before
-   */
-  boolean put(String uuid, LoadReading reading) {
+  News put(String uuid, LoadReading reading) {
     int i = indexOf(uuid);
-    boolean eased = i >= 0 && memoryUsedBytes[i] > reading.memoryUsedBytes();
+    News news = i < 0 ? News.SOME : news(i, reading);
     if (i < 0) {
       i = add(uuid);
     }
@@ -38,7 +36,23 @@ final class NodeReadings {
     processes[i] = reading.processes();
     sampledAtMs[i] = reading.sampledAtMs();
     memoryUsedBytesByPod[i] = reading.memoryUsedBytesByPod();
-    return eased;
+    return news;
+  }
+
+  private News news(int i, LoadReading reading) {
+    if (memoryUsedBytes[i] > reading.memoryUsedBytes()) {
+      return News.EASED;
+    }
+    boolean same =
+        memoryUsedBytes[i] == reading.memoryUsedBytes()
+            && smMean[i] == reading.smMean()
+            && processes[i] == reading.processes()
+            && memoryUsedBytesByPod[i].equals(reading.memoryUsedBytesByPod());
+    return same ? News.NONE : News.SOME;
+  }
+
+  int size() {
+    return count;
   }
 
   Optional<LoadReading> get(String uuid) {

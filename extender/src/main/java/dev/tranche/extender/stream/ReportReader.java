@@ -50,7 +50,7 @@ public final class ReportReader {
     var state =
         new NodeState(
             report.getRegistered() && !report.getDraining(),
-            report.getGpusList().stream().map(ReportReader::gpu).toList(),
+            gpus(report.getGpusList(), before == null ? List.of() : before.gpus()),
             holdings(report.getHoldingsList()),
             report.getHoldingsKnown(),
             Retired.of(report),
@@ -59,18 +59,24 @@ public final class ReportReader {
   }
 
   private static NodeState kept(NodeState now, @Nullable NodeState before) {
-    if (before == null || !now.gpus().equals(before.gpus())) {
-      return now;
+    return before != null && now.equals(before) ? before : now;
+  }
+
+  /** The list of before, if all in it is as it was. */
+  private static List<GpuFacts> gpus(List<Gpu> gpus, List<GpuFacts> before) {
+    var facts = new ArrayList<GpuFacts>(gpus.size());
+    for (int i = 0; i < gpus.size(); i++) {
+      facts.add(gpu(gpus.get(i), i < before.size() ? before.get(i) : null));
     }
-    return now.equals(before)
+    return facts.equals(before) ? before : facts;
+  }
+
+  /** Thousands of GPUs are of few models. */
+  private static GpuFacts gpu(Gpu gpu, @Nullable GpuFacts before) {
+    GpuFacts now = gpu(gpu, gpu.getModel(), gpu.getResource());
+    return before != null && now.equals(before)
         ? before
-        : new NodeState(
-            now.serving(),
-            before.gpus(),
-            now.holdings(),
-            now.holdingsKnown(),
-            now.retired(),
-            now.echoes());
+        : gpu(gpu, gpu.getModel().intern(), gpu.getResource().intern());
   }
 
   /** The sender's clock is only compared with itself: it tells the reading's age. */
@@ -94,12 +100,12 @@ public final class ReportReader {
     return byPod;
   }
 
-  private static GpuFacts gpu(Gpu gpu) {
+  private static GpuFacts gpu(Gpu gpu, String model, String resource) {
     return new GpuFacts(
         gpu.getUuid(),
         gpu.getIndex(),
-        gpu.getModel().intern(),
-        gpu.getResource().intern(),
+        model,
+        resource,
         Math.max(1, gpu.getReplicas()),
         Math.max(0, gpu.getMemoryTotalBytes() - gpu.getMemoryReservedBytes()),
         gpu.getHealth() == Health.HEALTH_HEALTHY,

@@ -2,11 +2,14 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache;
+import dev.tranche.extender.load.LoadCache.News;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
@@ -25,6 +28,7 @@ import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -222,15 +226,15 @@ public final class Core {
   /** A node's report: who holds what, and its load. */
   public void reported(Event.Reported report, Map<String, LoadReading> readings) {
     settle(apply(report));
-    if (loads.put(report.node(), readings)) {
+    News news = loads.put(report.node(), readings, () -> uuids(report.state()));
+    if (news == News.EASED) {
       waiting.changed(report.node());
     }
-    evaluations.changed(report.node());
-    loads.retain(
-        report.node(),
-        report.state().gpus().stream()
-            .map(g -> g.uuid())
-            .collect(java.util.stream.Collectors.toSet()));
+    evaluations.measured(report.node(), news);
+  }
+
+  private static Set<String> uuids(NodeState state) {
+    return state.gpus().stream().map(GpuFacts::uuid).collect(Collectors.toSet());
   }
 
   /** An informer's or a stream's event; nobody waits for its acknowledgements. */

@@ -4,6 +4,7 @@ import dev.tranche.api.Demand;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadCache;
+import dev.tranche.extender.load.LoadCache.News;
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
@@ -180,7 +181,24 @@ public final class Evaluations {
     ledger.changes.take().forEach(this::changed);
   }
 
-  /** A node's readings are others now, or something else about it. */
+  /**
+   * A node has reported. Where it measures what it did before, nothing looks different, unless a
+   * hold is fading into the mean or a GPU was not measured.
+   */
+  void measured(String node, News news) {
+    Slot slot = slots.get(node);
+    Fleet.Seen seen = slot == null ? null : slot.seen;
+    boolean alike =
+        news == News.NONE
+            && seen != null
+            && seen.fadesAtMs() == Long.MAX_VALUE
+            && seen.gpus().stream().allMatch(GpuView::measured);
+    if (!alike) {
+      changed(node);
+    }
+  }
+
+  /** Something about a node is different now. */
   void changed(String node) {
     Slot slot = slots.get(node);
     if (slot != null && known(node)) {

@@ -250,6 +250,19 @@ final class LedgerTest {
         .contains(new Decision.Retract(NODE, "p"));
   }
 
+  @Test
+  void sameReport_changesNothing_untilItsPodHasEnded() {
+    var state =
+        state(Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3))), List.of(echo("p", "gpu-0")));
+    apply(new Event.PodSeen(pod("p", NODE)));
+    apply(new Event.Reported(NODE, state));
+    long version = ledger.version(NODE);
+    assertThat(apply(new Event.Reported(NODE, state))).isEmpty();
+    assertThat(ledger.version(NODE)).isEqualTo(version);
+    apply(new Event.PodGone("p", "ns/p"));
+    assertThat(apply(new Event.Reported(NODE, state))).contains(new Decision.Retract(NODE, "p"));
+  }
+
   /** Its deletion was seen by nobody: we were not there, or the node was not for too long. */
   @Test
   void echo_ofAPodThatNoInformerShows_isRetractedOnceItsTimeIsUp() {

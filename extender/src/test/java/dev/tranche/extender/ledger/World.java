@@ -18,6 +18,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A cluster in one thread: an API server, kubelets with their plugins, and two replicas of the
@@ -163,11 +164,18 @@ final class World {
       listedAtMs = nowMs;
     }
 
+    private @Nullable NodeState said;
+
     NodeState state() {
       if (nowMs - listedAtMs > random.nextInt(LIST_AGE_MS)) {
         list();
       }
-      return new NodeState(serving, gpus, listed, listKnown, Map.of(), List.copyOf(kept.values()));
+      var now =
+          new NodeState(serving, gpus, listed, listKnown, Map.of(), List.copyOf(kept.values()));
+      // As ReportReader does: what says the same is the same.
+      NodeState before = said;
+      said = before != null && before.equals(now) ? before : now;
+      return said;
     }
   }
 

@@ -56,6 +56,17 @@ final class EvaluationsTest {
   }
 
   @Test
+  void staleReading_thatComesAgainAlike_countsAgain() {
+    of("a");
+    world.nowMs += 15_001;
+    assertThat(of("a").gpus().getFirst().measured()).isFalse();
+    world.report("a", new Gpu("a0", 0.2, 0));
+    assertThat(of("a").gpus().getFirst().measured()).isTrue();
+    world.nowMs += 15_000;
+    assertThat(of("a").gpus().getFirst().measured()).isTrue();
+  }
+
+  @Test
   void nodeThatIsGone_isNotRemembered() {
     world.core.told(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
     world.core.told(new Event.StreamLost("a"));
