@@ -26,6 +26,7 @@ import java.util.function.BooleanSupplier;
  */
 final class ScaleBench {
   private static final Duration LIMIT = Duration.ofMinutes(15);
+  private static final long SAID_MS = 100;
   private static final String EVERY_NODE = "percentageOfNodesToScore: 100\n";
 
   /** What is measured one after the other on the same nodes. */
@@ -106,6 +107,7 @@ final class ScaleBench {
             plane.url());
     try (var part = dev.tranche.e2e.bench.plane.Part.start(folder.resolve("noop.log"), command)) {
       String extender = ExtenderPart.schedulerExtender(port);
+      warm(extender, uids -> {});
       bind("sampled.noop", extender, uids -> {});
       bind("noop", EVERY_NODE + extender, uids -> {});
       part.mustLive();
@@ -138,10 +140,12 @@ final class ScaleBench {
       throws IOException {
     Ended ended = bound -> bound.forEach((uid, node) -> streams.ended(node, uid));
     String configuration = extender.schedulerExtender();
+    warm(configuration, ended);
     bind("sampled." + name, configuration, ended);
     given.clear();
     var before = VerbLatency.of(extender.metrics());
     Duration cpuBefore = extender.part().cpu();
+    var threadsBefore = extender.part().cpuByThreads();
     bind(name, EVERY_NODE + configuration, ended);
     var during = VerbLatency.of(extender.metrics()).minus(before);
     double cpuSeconds = extender.part().cpu().minus(cpuBefore).toMillis() / 1e3;
@@ -149,9 +153,21 @@ final class ScaleBench {
     figure(name + ".prioritize_p99_ms", during.quantileMs("prioritize", 0.99), "ms");
     figure(name + ".bind_p99_ms", during.quantileMs("bind", 0.99), "ms");
     figure(name + ".cpu_s_per_1000_pods", cpuSeconds * 1_000 / pods, "s");
+    sayCpu(threadsBefore, extender.part().cpuByThreads());
     figure(name + ".rss_mb", extender.part().residentMib(), "MB");
     figure(name + ".chosen_gpu_load_percent", meanLoad(), "%");
     figure(name + ".chosen_gpus", (double) given.stream().distinct().count(), "");
+  }
+
+  /** Whose work it was. */
+  private static void sayCpu(Map<String, Duration> before, Map<String, Duration> after) {
+    after.forEach(
+        (threads, cpu) -> {
+          long ms = cpu.minus(before.getOrDefault(threads, Duration.ZERO)).toMillis();
+          if (ms >= SAID_MS) {
+            say("  CPU of %s: %.1f s".formatted(threads, ms / 1e3));
+          }
+        });
   }
 
   /** Of the GPUs that pods were given, as measured before they came. */
@@ -172,6 +188,13 @@ final class ScaleBench {
 
   private interface Ended {
     void ended(Map<String, String> nodesByUid);
+  }
+
+  /** As many pods that nobody counts: both compilers have then seen what there is to compile. */
+  private void warm(String configuration, Ended ended) throws IOException {
+    int counted = figures.size();
+    bind("warm", configuration, ended);
+    figures.subList(counted, figures.size()).clear();
   }
 
   /** Pods are there before the scheduler, and are gone before the next run. */

@@ -11,9 +11,7 @@ import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
@@ -239,20 +237,8 @@ final class WebhookBench {
     var builder =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
     builder.environment().put("KUBERNETES_MASTER", api);
-    environment(artifacts.root()).forEach(builder.environment()::put);
+    ImageFiles.environment(artifacts.root()).forEach(builder.environment()::put);
     return builder.start();
-  }
-
-  /** What the image sets for its programs, but for where they are. */
-  private static Map<String, String> environment(Path root) throws IOException {
-    var environment = new HashMap<String, String>();
-    for (String line : Files.readAllLines(root.resolve("deploy/image/Dockerfile"))) {
-      if (line.startsWith("ENV ") && !line.startsWith("ENV PATH=")) {
-        String[] variable = line.substring(4).split("=", 2);
-        environment.put(variable[0], variable[1]);
-      }
-    }
-    return environment;
   }
 
   private static byte[] awaitAuthority(FakeApi api, Process process, Path log) throws Exception {

@@ -44,7 +44,9 @@ public final class ExtenderPart implements AutoCloseable {
             "--stream-address=127.0.0.1:" + streamPort,
             "--metrics-address=127.0.0.1:" + metricsPort));
     command.addAll(List.of(flags));
-    part = Part.start(log, command, Map.of("KUBECONFIG", plane.kubeconfig().toString()));
+    Map<String, String> environment = ImageFiles.environment(root);
+    environment.put("KUBECONFIG", plane.kubeconfig().toString());
+    part = Part.start(log, command, environment);
   }
 
   /** What the chart and the webhook would have made. */

@@ -6,7 +6,9 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Our image's folder, copied out of it: its Java runtime, jars, options and caches of loaded
@@ -47,6 +49,22 @@ public final class ImageFiles {
         .map(line -> line.replace(FOLDER, folder.toString()))
         .forEach(command::add);
     return command;
+  }
+
+  /**
+   * What the image sets for its programs, but for where they are.
+   *
+   * @param root of the repository
+   */
+  public static Map<String, String> environment(Path root) throws IOException {
+    var environment = new HashMap<String, String>();
+    for (String line : Files.readAllLines(root.resolve("deploy/image/Dockerfile"))) {
+      if (line.startsWith("ENV ") && !line.startsWith("ENV PATH=")) {
+        String[] variable = line.substring(4).split("=", 2);
+        environment.put(variable[0], variable[1]);
+      }
+    }
+    return environment;
   }
 
   private static String docker(String... arguments) throws IOException {

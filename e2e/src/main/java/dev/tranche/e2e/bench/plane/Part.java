@@ -2,16 +2,22 @@ package dev.tranche.e2e.bench.plane;
 
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 
 /** One process beside us, with its log in a file; it does not outlive this one. */
 public final class Part implements AutoCloseable {
   private static final long STOP_SECONDS = 10;
+
+  /** Of the kernel's accounts, on every Linux that we run on. */
+  private static final long TICKS_PER_S = 100;
 
   private final Process process;
   private final Path log;
@@ -62,6 +68,24 @@ public final class Part implements AutoCloseable {
   /** Of all its threads since it began. */
   public Duration cpu() {
     return process.info().totalCpuDuration().orElse(Duration.ZERO);
+  }
+
+  /** The same by what the threads are called, without their numbers; those that live now. */
+  public Map<String, Duration> cpuByThreads() throws IOException {
+    var all = new TreeMap<String, Duration>();
+    try (Stream<Path> tasks = Files.list(Path.of("/proc", Long.toString(process.pid()), "task"))) {
+      for (Path task : tasks.toList()) {
+        String stat = Files.readString(task.resolve("stat"));
+        int named = stat.lastIndexOf(')');
+        String name = stat.substring(stat.indexOf('(') + 1, named).replaceAll("[-# ]*\\d+$", "");
+        String[] rest = stat.substring(named + 2).split(" ");
+        long ticks = Long.parseLong(rest[11]) + Long.parseLong(rest[12]);
+        all.merge(name, Duration.ofMillis(ticks * 1_000 / TICKS_PER_S), Duration::plus);
+      }
+    } catch (NoSuchFileException ended) {
+      // A thread that has ended meanwhile.
+    }
+    return all;
   }
 
   /** What it occupies now, in MiB. */
