@@ -2,6 +2,7 @@ package dev.tranche.extender.score.packing;
 
 import dev.tranche.extender.placement.AllowList;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -16,7 +17,9 @@ import java.util.Map;
 final class Guard {
   private static final int KINDS_MAX = 32;
   private static final int GUARDED_MAX = 64;
-  private static final int ROOMS_MAX = 100_000;
+
+  /** Some 10 MB. */
+  private static final int ROOMS_MAX = 30_000;
 
   /** A pod that asks for a whole node leaves some of it to the system's own pods. */
   private static final double ALMOST = 0.95;
@@ -49,7 +52,7 @@ final class Guard {
   /** Sets the prices for a choice among these rooms. */
   void price(List<Room> rooms) {
     for (Room room : rooms) {
-      if (!known.containsKey(room)) {
+      if (room.unused() && !known.containsKey(room)) {
         learn(room);
       }
     }
@@ -74,6 +77,11 @@ final class Guard {
     }
   }
 
+  /** Whether there is any price now. */
+  boolean prices() {
+    return Arrays.stream(prices).anyMatch(price -> price > 0);
+  }
+
   /** What it costs the large pods that one room becomes another, by the last prices. */
   double cost(Room before, Room after) {
     int[] had = holds(before);
@@ -88,10 +96,10 @@ final class Guard {
   }
 
   private void learn(Room room) {
-    if (room.wholeGpus() < room.gpuMilli().length || room.gpuMilli().length < 2) {
+    int count = room.gpuMilli().length;
+    if (count < 2) {
       return;
     }
-    int count = room.gpuMilli().length;
     var whole =
         new Shape(
             (long) (room.cpuMilli() * ALMOST),
