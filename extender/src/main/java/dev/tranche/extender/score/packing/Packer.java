@@ -1,5 +1,6 @@
 package dev.tranche.extender.score.packing;
 
+import dev.tranche.extender.placement.AllowList;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;
@@ -14,6 +15,17 @@ import java.util.Set;
  * and what {@link Guard} asks for. It learns by the pods that it is told of.
  */
 public final class Packer {
+  /**
+   * Counted before anything is seen, or else the first pods, those without GPUs above all, would go
+   * anywhere. A few, so that what is seen soon counts for more.
+   */
+  private static final List<Shape> USUAL =
+      List.of(
+          new Shape(8_000, 16_384, 1, Shape.WHOLE_MILLI, AllowList.ANY),
+          new Shape(4_000, 16_384, 1, Shape.WHOLE_MILLI / 2, AllowList.ANY));
+
+  private static final int USUAL_PODS = 8;
+
   /** Learnt anew when the pods counted have grown by this: often at first, ever more seldom. */
   private static final double GROWTH = 1.25;
 
@@ -44,6 +56,14 @@ public final class Packer {
    * @param leastMilli the GPUs are the fullest ones with at least so much free
    */
   public record Choice(int index, int leastMilli) {}
+
+  public Packer() {
+    for (Shape shape : USUAL) {
+      for (int i = 0; i < USUAL_PODS; i++) {
+        learn("usual-" + i + "-" + shape.milli(), shape);
+      }
+    }
+  }
 
   /** Counts a pod; twice is once. */
   public void learn(String uid, Shape shape) {

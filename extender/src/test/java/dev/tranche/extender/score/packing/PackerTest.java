@@ -62,33 +62,19 @@ final class PackerTest {
     assertThat(packer.choose(shape(1_000, 1, 1_000), rooms)).map(Packer.Choice::index).contains(1);
   }
 
-  private static List<Room> unusedAndOneUsed(int unused) {
-    var rooms = new ArrayList<>(Collections.nCopies(unused, room(128_000, EIGHT)));
-    rooms.add(room(128_000, 1_000, 1_000, 1_000, 1_000, 1_000));
-    return rooms;
-  }
-
   @Test
   void choose_leavesNodesUnused_whileNoPodThatNeedsThemWasSeen() {
     learn(shape(1_000, 1, 1_000), 2_000);
     // Far more rooms than large pods can be expected; by leftovers all are the same.
-    assertThat(packer.choose(shape(1_000, 1, 1_000), unusedAndOneUsed(30)))
-        .map(Packer.Choice::index)
-        .contains(30);
+    var rooms = new ArrayList<>(Collections.nCopies(30, room(128_000, EIGHT)));
+    rooms.add(room(128_000, 1_000, 1_000, 1_000, 1_000, 1_000));
+    assertThat(packer.choose(shape(1_000, 1, 1_000), rooms)).map(Packer.Choice::index).contains(30);
   }
 
   @Test
-  void choose_keepsRoomForLargePods_onceTheyBecomeFrequent() {
-    learn(shape(1_000, 1, 1_000), 3_000);
-    learn(shape(8_000, 8, 1_000), 40);
-    // By all that were seen five more would come, by the last ones 45.
-    assertThat(packer.choose(shape(1_000, 1, 1_000), unusedAndOneUsed(60)))
-        .map(Packer.Choice::index)
-        .contains(60);
-    learn(shape(2_000, 1, 1_000), 500);
-    assertThat(packer.choose(shape(1_000, 1, 1_000), unusedAndOneUsed(60)))
-        .map(Packer.Choice::index)
-        .contains(0);
+  void cheapest_beforeAnyPodWasSeen_isWhereCpuIsPlenty() {
+    var rooms = List.of(room(16_000, 1_000, 1_000), room(64_000, 1_000, 1_000));
+    assertThat(packer.cheapest(Shape.withoutGpu(8_000, 0), rooms)).containsExactly(1);
   }
 
   @Test
