@@ -56,6 +56,11 @@ public final class Packing {
     return packer.shapes();
   }
 
+  /** Nodes whose rooms are kept. */
+  int rooms() {
+    return rooms.size();
+  }
+
   /** A bind counts at once: the informer shows it later. */
   void follow(Event event) {
     switch (event) {
@@ -138,7 +143,10 @@ public final class Packing {
     String model = gpus.isEmpty() ? "" : gpus.getFirst().model();
     int[] milli = gpus.stream().mapToInt(Packing::freeMilli).toArray();
     var room = new Room(model, free.cpuMilli(), free.memoryMib(), milli);
-    rooms.put(node, new Seen(gpus, free, room));
+    // kube-scheduler may name a node that has just gone: nobody would forget it.
+    if (hosts.knows(node)) {
+      rooms.put(node, new Seen(gpus, free, room));
+    }
     return room;
   }
 

@@ -34,7 +34,12 @@ public final class RealReplay {
               "percentageOfNodesToScore: 100\n"
                   + extender.schedulerExtender()
                   + extender.schedulerPacker());
-          return replay(plane, objects, seed);
+          Replay replay = replay(plane, objects, seed);
+          if (!extender.hears(nodes)) {
+            throw new IllegalStateException(
+                "some nodes were not heard any more: the figures are of fewer; see " + log);
+          }
+          return replay;
         }
       }
     }

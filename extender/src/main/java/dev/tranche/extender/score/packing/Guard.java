@@ -1,11 +1,14 @@
 package dev.tranche.extender.score.packing;
 
 import dev.tranche.extender.placement.AllowList;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Queue;
 
 /**
  * Keeps the last rooms for pods of many GPUs: they are rare, so that what fills best starves them.
@@ -16,13 +19,24 @@ import java.util.Map;
 final class Guard {
   private static final int KINDS_MAX = 32;
   private static final int GUARDED_MAX = 64;
-  private static final int ROOMS_MAX = 100_000;
+
+  /** Some 10 MB. */
+  private static final int ROOMS_MAX = 30_000;
 
   /** A pod that asks for a whole node leaves some of it to the system's own pods. */
   private static final double ALMOST = 0.95;
 
   /** Above what packing gains or loses by one choice. */
   private static final double PRICE = 10;
+
+  /**
+   * As long as no pod of so many GPUs was seen, nothing speaks for a room of theirs but that they
+   * would need it whole: others go elsewhere where that costs little.
+   */
+  private static final double UNSEEN_PRICE = 0.02;
+
+  /** Pods by which it shows that large ones have become more frequent. */
+  private static final int LATELY_PODS = 200;
 
   /** Before anything is seen: one such pod in a thousand, give or take a lot. */
   private static final double PRIOR_PODS = 0.5;
@@ -32,10 +46,17 @@ final class Guard {
   private final Shapes shapes;
   private final Map<String, Shape> kinds = new LinkedHashMap<>();
   private final Map<Room, int[]> known = new HashMap<>();
+  private final Queue<Shape> lately = new ArrayDeque<>();
   private List<Shape> guarded = List.of();
+
+  /** By what is guarded: pods that needed as much, and those of the last ones. */
   private int[] seen = {};
+
+  private int[] seenLately = {};
+  private boolean[] unseen = {};
   private double[] prices = {};
-  private boolean stale = true;
+  private boolean relist = true;
+  private boolean recount;
 
   Guard(Shapes shapes) {
     this.shapes = shapes;
@@ -43,18 +64,23 @@ final class Guard {
 
   /** A pod was counted. */
   void counted(Shape shape) {
-    stale |= shape.large();
+    relist |= shape.large();
+    lately.add(shape);
+    recount |= lately.size() > LATELY_PODS && lately.remove().large();
   }
 
   /** Sets the prices for a choice among these rooms. */
   void price(List<Room> rooms) {
     for (Room room : rooms) {
-      if (!known.containsKey(room)) {
+      if (room.unused() && !known.containsKey(room)) {
         learn(room);
       }
     }
-    if (stale) {
-      rebuild();
+    if (relist) {
+      list();
+    }
+    if (recount) {
+      count();
     }
     long[] held = new long[guarded.size()];
     double freeMilli = 0;
@@ -69,9 +95,16 @@ final class Guard {
     prices = new double[held.length];
     for (int i = 0; i < prices.length; i++) {
       double chance =
-          atLeast(held[i], seen[i] + PRIOR_PODS, toCome / (toCome + shapes.total() + PRIOR_OF));
-      prices[i] = PRICE * chance * guarded.get(i).totalMilli();
+          Math.max(
+              chance(held[i], seen[i], shapes.total(), PRIOR_OF, toCome),
+              chance(held[i], seenLately[i], lately.size(), LATELY_PODS, toCome));
+      prices[i] = (PRICE * chance + (unseen[i] ? UNSEEN_PRICE : 0)) * guarded.get(i).totalMilli();
     }
+  }
+
+  /** Whether there is any price now. */
+  boolean prices() {
+    return Arrays.stream(prices).anyMatch(price -> price > 0);
   }
 
   /** What it costs the large pods that one room becomes another, by the last prices. */
@@ -88,10 +121,10 @@ final class Guard {
   }
 
   private void learn(Room room) {
-    if (room.wholeGpus() < room.gpuMilli().length || room.gpuMilli().length < 2) {
+    int count = room.gpuMilli().length;
+    if (count < 2) {
       return;
     }
-    int count = room.gpuMilli().length;
     var whole =
         new Shape(
             (long) (room.cpuMilli() * ALMOST),
@@ -104,17 +137,41 @@ final class Guard {
     if ((before == null && kinds.size() < KINDS_MAX)
         || (before != null && !before.covers(whole) && whole.covers(before))) {
       kinds.put(kind, whole);
-      stale = true;
+      relist = true;
     }
   }
 
-  private void rebuild() {
-    stale = false;
+  private void list() {
+    relist = false;
+    recount = true;
     var all = new ArrayList<>(kinds.values());
     shapes.large().stream().filter(s -> !all.contains(s)).forEach(all::add);
     guarded = List.copyOf(all.subList(0, Math.min(all.size(), GUARDED_MAX)));
-    seen = guarded.stream().mapToInt(shapes::covering).toArray();
     known.clear();
+  }
+
+  private void count() {
+    recount = false;
+    int largest = shapes.large().stream().mapToInt(Shape::count).max().orElse(0);
+    seen = new int[guarded.size()];
+    seenLately = new int[guarded.size()];
+    unseen = new boolean[guarded.size()];
+    for (int i = 0; i < seen.length; i++) {
+      Shape shape = guarded.get(i);
+      seen[i] = shapes.covering(shape);
+      seenLately[i] = (int) lately.stream().filter(pod -> pod.covers(shape)).count();
+      unseen[i] = largest < shape.count();
+    }
+  }
+
+  /**
+   * That more pods come than there are rooms.
+   *
+   * @param priorOf pods that are added to those counted
+   */
+  private static double chance(long rooms, int seen, int of, double priorOf, double toCome) {
+    double strength = seen + PRIOR_PODS * priorOf / PRIOR_OF;
+    return atLeast(rooms, strength, toCome / (toCome + of + priorOf));
   }
 
   private int[] holds(Room room) {

@@ -55,6 +55,10 @@ public final class HostRooms {
     }
   }
 
+  public synchronized boolean knows(String node) {
+    return nodes.containsKey(node);
+  }
+
   /** Nothing for a node that is not known. */
   public synchronized HostRequest free(String name) {
     return nodes

@@ -1,16 +1,31 @@
 package dev.tranche.extender.score.packing;
 
+import dev.tranche.extender.placement.AllowList;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * Chooses the room, and the GPU in it, that loses least by taking a pod: least {@link Stranding},
  * and what {@link Guard} asks for. It learns by the pods that it is told of.
  */
 public final class Packer {
+  /**
+   * Counted before anything is seen, or else the first pods, those without GPUs above all, would go
+   * anywhere. A few, so that what is seen soon counts for more.
+   */
+  private static final List<Shape> USUAL =
+      List.of(
+          new Shape(8_000, 16_384, 1, Shape.WHOLE_MILLI, AllowList.ANY),
+          new Shape(4_000, 16_384, 1, Shape.WHOLE_MILLI / 2, AllowList.ANY));
+
+  private static final int USUAL_PODS = 8;
+
   /** Learnt anew when the pods counted have grown by this: often at first, ever more seldom. */
   private static final double GROWTH = 1.25;
 
@@ -19,7 +34,11 @@ public final class Packer {
   /** Costs nearer than this are the same. */
   private static final double SAME_MILLI = 1e-6;
 
-  private static final int CHOICES_MAX = 100_000;
+  /** Of a shape in a room; some 20 MB. */
+  private static final int KNOWN_MAX = 100_000;
+
+  /** So many rooms are valued anew for one choice: others wait for its answer. */
+  static final int FRESH_MAX = 64;
 
   private final Shapes shapes = new Shapes();
   private final Guard guard = new Guard(shapes);
@@ -27,17 +46,24 @@ public final class Packer {
   private int counted;
   private int learnAt;
 
-  private final Map<Asked, List<Option>> options = new HashMap<>();
+  private final Map<Shape, Map<Room, List<Option>>> known = new HashMap<>();
+  private int knownRooms;
 
-  private record Asked(Room room, Shape shape) {}
-
-  private record Option(int leastMilli, Room after, double stranded) {}
+  private record Option(int leastMilli, double stranded) {}
 
   /**
    * @param index of the room
    * @param leastMilli the GPUs are the fullest ones with at least so much free
    */
   public record Choice(int index, int leastMilli) {}
+
+  public Packer() {
+    for (Shape shape : USUAL) {
+      for (int i = 0; i < USUAL_PODS; i++) {
+        learn("usual-" + i + "-" + shape.milli(), shape);
+      }
+    }
+  }
 
   /** Counts a pod; twice is once. */
   public void learn(String uid, Shape shape) {
@@ -52,8 +78,13 @@ public final class Packer {
                   counted + LEAST_GROWTH,
                   Math.min(counted * GROWTH, counted + Shapes.PODS_MAX / 4.0));
       stranding = new Stranding(shapes.all(), shapes.weights());
-      options.clear();
+      forget();
     }
+  }
+
+  private void forget() {
+    known.clear();
+    knownRooms = 0;
   }
 
   /** Different shapes that are told apart now. */
@@ -64,12 +95,14 @@ public final class Packer {
   /** Empty if no room takes the pod; the first of equals. */
   public Optional<Choice> choose(Shape shape, List<Room> rooms) {
     guard.price(rooms);
+    Map<Room, List<Option>> options = options(shape, rooms);
     Optional<Choice> best = Optional.empty();
     double least = Double.POSITIVE_INFINITY;
     for (int i = 0; i < rooms.size(); i++) {
       Room room = rooms.get(i);
-      for (Option option : options(room, shape)) {
-        double cost = option.stranded() + guard.cost(room, option.after());
+      for (Option option : options.getOrDefault(room, List.of())) {
+        // The price is looked for only where it could decide.
+        double cost = option.stranded() < least ? cost(room, shape, option) : least;
         if (cost < least) {
           least = cost;
           best = Optional.of(new Choice(i, option.leastMilli()));
@@ -82,27 +115,61 @@ public final class Packer {
   /** Indexes of all rooms that lose least by taking a pod without GPU. */
   public List<Integer> cheapest(Shape shape, List<Room> rooms) {
     guard.price(rooms);
+    Map<Room, List<Option>> options = options(shape, rooms);
     var best = new ArrayList<Integer>();
     double least = Double.POSITIVE_INFINITY;
     for (int i = 0; i < rooms.size(); i++) {
-      Option option = options(rooms.get(i), shape).getFirst();
-      double cost = option.stranded() + guard.cost(rooms.get(i), option.after());
-      if (cost < least - SAME_MILLI) {
-        best.clear();
-        least = cost;
-      }
-      if (cost < least + SAME_MILLI) {
-        best.add(i);
+      Room room = rooms.get(i);
+      for (Option option : options.getOrDefault(room, List.of())) {
+        boolean close = option.stranded() < least + SAME_MILLI;
+        double cost = close ? cost(room, shape, option) : Double.POSITIVE_INFINITY;
+        if (cost < least - SAME_MILLI) {
+          best.clear();
+          least = cost;
+        }
+        if (cost < least + SAME_MILLI) {
+          best.add(i);
+        }
       }
     }
     return best;
   }
 
-  private List<Option> options(Room room, Shape shape) {
-    if (options.size() >= CHOICES_MAX) {
-      options.clear();
+  private double cost(Room room, Shape shape, Option option) {
+    double price = guard.prices() ? guard.cost(room, room.after(shape, option.leastMilli())) : 0;
+    return option.stranded() + price;
+  }
+
+  /** Of each room that is known for the shape by now. */
+  private Map<Room, List<Option>> options(Shape shape, List<Room> rooms) {
+    if (knownRooms >= KNOWN_MAX) {
+      forget();
     }
-    return options.computeIfAbsent(new Asked(room, shape), asked -> compute(room, shape));
+    Map<Room, List<Option>> options = known.computeIfAbsent(shape, s -> new HashMap<>());
+    var fresh = new LinkedHashSet<Room>();
+    for (Room room : rooms) {
+      if (!options.containsKey(room)) {
+        fresh.add(room);
+      }
+    }
+    for (Room room : tightest(shape, fresh)) {
+      options.put(room, compute(room, shape));
+      knownRooms++;
+    }
+    return options;
+  }
+
+  /** Best fit is a good guess where there is no time to value all. */
+  private static List<Room> tightest(Shape shape, Set<Room> rooms) {
+    if (rooms.size() <= FRESH_MAX) {
+      return List.copyOf(rooms);
+    }
+    return rooms.stream()
+        .sorted(
+            Comparator.comparingInt((Room room) -> room.leftover(shape))
+                .thenComparingInt(Room::freeMilli))
+        .limit(FRESH_MAX)
+        .toList();
   }
 
   /** One for each different amount that is free on a GPU, as long as enough GPUs have it. */
@@ -117,11 +184,10 @@ public final class Packer {
         found.add(option(room, shape, gpus[i]));
       }
     }
-    return found;
+    return List.copyOf(found);
   }
 
   private Option option(Room room, Shape shape, int leastMilli) {
-    Room after = room.after(shape, leastMilli);
-    return new Option(leastMilli, after, stranding.of(after) - stranding.of(room));
+    return new Option(leastMilli, stranding.of(room.after(shape, leastMilli)) - stranding.of(room));
   }
 }

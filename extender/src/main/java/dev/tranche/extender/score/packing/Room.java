@@ -2,17 +2,45 @@ package dev.tranche.extender.score.packing;
 
 import java.util.Arrays;
 
-/**
- * What is left of a node, without its name: nodes with equal rooms are worth the same.
- *
- * @param model of its GPUs
- * @param gpuMilli free thousandths of each GPU, ascending; not to be changed
- */
-@SuppressWarnings("ArrayRecordComponent") // One of these per node and pod; equality is below.
-public record Room(String model, long cpuMilli, long memoryMib, int[] gpuMilli) {
-  public Room {
-    gpuMilli = gpuMilli.clone();
-    Arrays.sort(gpuMilli);
+/** What is left of a node, without its name: nodes with equal rooms are worth the same. */
+public final class Room {
+  private final String model;
+  private final long cpuMilli;
+  private final long memoryMib;
+  private final int[] gpuMilli;
+
+  /** Asked for each node and pod. */
+  private final int hash;
+
+  /**
+   * @param model of its GPUs
+   * @param gpuMilli free thousandths of each GPU
+   */
+  public Room(String model, long cpuMilli, long memoryMib, int[] gpuMilli) {
+    this.model = model;
+    this.cpuMilli = cpuMilli;
+    this.memoryMib = memoryMib;
+    this.gpuMilli = gpuMilli.clone();
+    Arrays.sort(this.gpuMilli);
+    long host = cpuMilli * 31 + memoryMib;
+    hash = (Long.hashCode(host) * 31 + Arrays.hashCode(this.gpuMilli)) * 31 + model.hashCode();
+  }
+
+  String model() {
+    return model;
+  }
+
+  long cpuMilli() {
+    return cpuMilli;
+  }
+
+  long memoryMib() {
+    return memoryMib;
+  }
+
+  /** Ascending; not to be changed. */
+  int[] gpuMilli() {
+    return gpuMilli;
   }
 
   int freeMilli() {
@@ -23,13 +51,20 @@ public record Room(String model, long cpuMilli, long memoryMib, int[] gpuMilli) 
     return free;
   }
 
-  /** GPUs that nobody has a share of. */
-  int wholeGpus() {
-    int whole = 0;
-    for (int gpu : gpuMilli) {
-      whole += gpu == Shape.WHOLE_MILLI ? 1 : 0;
+  /** Whether nobody has a share of its GPUs. */
+  boolean unused() {
+    return gpuMilli.length > 0 && gpuMilli[0] == Shape.WHOLE_MILLI;
+  }
+
+  /** What a share would leave of the fullest GPU that has room for it. */
+  int leftover(Shape shape) {
+    int least = Integer.MAX_VALUE;
+    for (int free : gpuMilli) {
+      if (free >= shape.milli()) {
+        least = Math.min(least, free - shape.milli());
+      }
     }
-    return whole;
+    return least;
   }
 
   /** How many pods of a shape with GPUs fit side by side, were there no others. */
@@ -77,6 +112,7 @@ public record Room(String model, long cpuMilli, long memoryMib, int[] gpuMilli) 
   @Override
   public boolean equals(Object other) {
     return other instanceof Room room
+        && hash == room.hash
         && cpuMilli == room.cpuMilli
         && memoryMib == room.memoryMib
         && model.equals(room.model)
@@ -85,7 +121,6 @@ public record Room(String model, long cpuMilli, long memoryMib, int[] gpuMilli) 
 
   @Override
   public int hashCode() {
-    long host = cpuMilli * 31 + memoryMib;
-    return (Long.hashCode(host) * 31 + Arrays.hashCode(gpuMilli)) * 31 + model.hashCode();
+    return hash;
   }
 }

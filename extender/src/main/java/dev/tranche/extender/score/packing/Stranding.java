@@ -1,5 +1,6 @@
 package dev.tranche.extender.score.packing;
 
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -19,36 +20,39 @@ final class Stranding {
   /** Some 20 MB; beyond it all are computed anew. */
   static final int ROOMS_MAX = 100_000;
 
-  private final List<Shape> shapes;
+  private final Shape[] shapes;
   private final double[] weights;
-  private final Shape[][] fills = new Shape[FILLS][PODS_PER_FILL];
-  private final Map<String, Map<Shape, Boolean>> admitted = new HashMap<>();
+
+  /** Indexes of shapes. */
+  private final int[][] fills = new int[FILLS][PODS_PER_FILL];
+
+  private final Map<String, boolean[]> admitted = new HashMap<>();
   private final Map<Room, Double> known = new HashMap<>();
+  private final int leastMilli;
 
   /**
    * @param weights of the shapes, in sum 1
    */
   Stranding(List<Shape> shapes, double[] weights) {
-    this.shapes = List.copyOf(shapes);
+    this.shapes = shapes.toArray(Shape[]::new);
     this.weights = weights.clone();
+    leastMilli = shapes.stream().mapToInt(Shape::totalMilli).min().orElse(0);
     // The same seed each time: rooms must be compared by the same fills.
     var random = new Random(1);
-    for (Shape[] fill : fills) {
-      for (int i = 0; i < fill.length && !this.shapes.isEmpty(); i++) {
-        fill[i] = at(random.nextDouble());
-      }
+    for (int[] fill : fills) {
+      Arrays.setAll(fill, i -> at(random.nextDouble()));
     }
   }
 
-  private Shape at(double quantile) {
+  private int at(double quantile) {
     double sum = 0;
     for (int i = 0; i < weights.length; i++) {
       sum += weights[i];
       if (quantile < sum) {
-        return shapes.get(i);
+        return i;
       }
     }
-    return shapes.getLast();
+    return weights.length - 1;
   }
 
   /** In thousandths of a GPU. */
@@ -60,31 +64,34 @@ final class Stranding {
     if (known.size() >= ROOMS_MAX) {
       known.clear();
     }
-    double stranded = shapes.isEmpty() ? 0 : compute(room);
+    double stranded = shapes.length == 0 ? 0 : compute(room);
     known.put(room, stranded);
     return stranded;
   }
 
   private double compute(Room room) {
     int free = room.freeMilli();
+    boolean[] admits = admitted.computeIfAbsent(room.model(), this::admitted);
     double measures = 0;
     for (int i = 0; i < weights.length; i++) {
-      Shape shape = shapes.get(i);
-      int holds = admits(room, shape) ? room.holds(shape) : 0;
+      Shape shape = shapes[i];
+      int holds = admits[i] ? room.holds(shape) : 0;
       double repeated = free - (double) holds * shape.totalMilli();
       measures += weights[i] * ((holds == 0 ? free : tooSmall(room, shape)) + repeated);
     }
     double left = 0;
-    for (Shape[] fill : fills) {
-      left += filled(room, fill);
+    for (int[] fill : fills) {
+      left += filled(room, fill, admits);
     }
     return left / FILLS + MEASURES_WEIGHT * measures;
   }
 
-  private boolean admits(Room room, Shape shape) {
-    return admitted
-        .computeIfAbsent(room.model(), model -> new HashMap<>())
-        .computeIfAbsent(shape, s -> s.models().admits(room.model()));
+  private boolean[] admitted(String model) {
+    boolean[] admits = new boolean[shapes.length];
+    for (int i = 0; i < admits.length; i++) {
+      admits[i] = shapes[i].models().admits(model);
+    }
+    return admits;
   }
 
   private static int tooSmall(Room room, Shape shape) {
@@ -95,16 +102,17 @@ final class Stranding {
     return small;
   }
 
-  private int filled(Room room, Shape[] fill) {
+  private int filled(Room room, int[] fill, boolean[] admits) {
     int[] gpus = room.gpuMilli().clone();
     long cpuMilli = room.cpuMilli();
     long memoryMib = room.memoryMib();
     int free = room.freeMilli();
-    for (Shape shape : fill) {
+    for (int i = 0; i < fill.length && free >= leastMilli; i++) {
+      Shape shape = shapes[fill[i]];
       if (shape.cpuMilli() <= cpuMilli
           && shape.memoryMib() <= memoryMib
           && shape.totalMilli() <= free
-          && admits(room, shape)
+          && admits[fill[i]]
           && take(gpus, shape)) {
         cpuMilli -= shape.cpuMilli();
         memoryMib -= shape.memoryMib();

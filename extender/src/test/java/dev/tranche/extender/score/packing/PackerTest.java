@@ -3,10 +3,13 @@ package dev.tranche.extender.score.packing;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.placement.AllowList;
+import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
 final class PackerTest {
+  private static final int[] EIGHT = {1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000};
   private final Packer packer = new Packer();
 
   private static Shape shape(long cpuMilli, int count, int milli) {
@@ -54,10 +57,36 @@ final class PackerTest {
   void choose_keepsTheLastRoomForALargePod() {
     learn(shape(1_000, 1, 1_000), 2_000);
     learn(shape(8_000, 8, 1_000), 4);
-    int[] eight = {1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000, 1_000};
     // By leftovers both are the same: every GPU will be used.
-    var rooms = List.of(room(128_000, eight), room(128_000, 1_000, 1_000, 1_000, 1_000, 1_000));
+    var rooms = List.of(room(128_000, EIGHT), room(128_000, 1_000, 1_000, 1_000, 1_000, 1_000));
     assertThat(packer.choose(shape(1_000, 1, 1_000), rooms)).map(Packer.Choice::index).contains(1);
+  }
+
+  @Test
+  void choose_leavesNodesUnused_whileNoPodThatNeedsThemWasSeen() {
+    learn(shape(1_000, 1, 1_000), 2_000);
+    // Far more rooms than large pods can be expected; by leftovers all are the same.
+    var rooms = new ArrayList<>(Collections.nCopies(30, room(128_000, EIGHT)));
+    rooms.add(room(128_000, 1_000, 1_000, 1_000, 1_000, 1_000));
+    assertThat(packer.choose(shape(1_000, 1, 1_000), rooms)).map(Packer.Choice::index).contains(30);
+  }
+
+  @Test
+  void cheapest_beforeAnyPodWasSeen_isWhereCpuIsPlenty() {
+    var rooms = List.of(room(16_000, 1_000, 1_000), room(64_000, 1_000, 1_000));
+    assertThat(packer.cheapest(Shape.withoutGpu(8_000, 0), rooms)).containsExactly(1);
+  }
+
+  @Test
+  void choose_amongMoreRoomsThanAreValuedAtOnce_findsTheOneItFills() {
+    learn(shape(1_000, 1, 500), 100);
+    var rooms = new ArrayList<Room>();
+    for (int i = 0; i < 2 * Packer.FRESH_MAX; i++) {
+      rooms.add(room(64_000 + i, 1_000, 1_000));
+    }
+    rooms.add(room(64_000, 500, 1_000));
+    assertThat(packer.choose(shape(1_000, 1, 500), rooms))
+        .contains(new Packer.Choice(2 * Packer.FRESH_MAX, 500));
   }
 
   @Test

@@ -1,0 +1,29 @@
+package dev.tranche.extender.verb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.score.packing.HostRequest;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+final class PackingTest {
+  private static final HostRequest FOUR = new HostRequest(4_000, 4_096);
+  private final Packing packing = new Packing();
+
+  private void ask(String node) {
+    assertThat(packing.chooseWithoutGpu(FOUR, List.of(node), name -> List.of())).contains(node);
+  }
+
+  @Test
+  void aRoomIsKept_asLongAsItsNodeIsThere() {
+    packing.hosts.node("a", FOUR);
+    ask("a");
+    assertThat(packing.rooms()).isOne();
+    packing.hosts.nodeGone("a");
+    packing.forget("a");
+    assertThat(packing.rooms()).isZero();
+    // kube-scheduler had not heard of it yet.
+    ask("a");
+    assertThat(packing.rooms()).isZero();
+  }
+}
