@@ -26,6 +26,14 @@ class FractionTest {
     "100%, 10, 10",
     "2, 10, 20",
     "0.000000001, 100, 1",
+    "0.3333333333333333, 3, 1",
+    "0.3333333333333333, 10000, 3334",
+    "0.1000000000000000, 10, 1",
+    "0.1000000000000001, 10, 2",
+    "33.33333333333333%, 3, 1",
+    "99.9999999999999999%, 10000, 10000",
+    "1.0000000000000000, 10, 10",
+    "1024, 10000, 10240000",
   })
   void replicas_areTheShareRoundedUp(String text, int replicasPerGpu, int replicas) {
     assertThat(valid(text).replicas(replicasPerGpu)).isEqualTo(replicas);
@@ -72,7 +80,12 @@ class FractionTest {
         "+0.3",
         "0x1",
         "٣",
-        "0.1234567891",
+        "0.12345678912345678",
+        "1.0000000000000001",
+        "999999.9999999999999999%",
+        "5.",
+        "1.2.3",
+        "0.3f",
         "11111111111111111111111111111111111111111"
       })
   void parse_refuses_withTheTextAndWhatIsAllowed(String text) {
