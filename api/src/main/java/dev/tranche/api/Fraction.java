@@ -1,6 +1,5 @@
 package dev.tranche.api;
 
-import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -17,7 +16,13 @@ public record Fraction(long numerator, long denominator) {
   public static final int WHOLE_MAX = 1024;
 
   private static final int TEXT_CHARS_MAX = 32;
-  private static final Pattern DECIMAL = Pattern.compile("(\\d{1,6}|\\d{0,6}\\.\\d{1,16})(%?)");
+
+  /**
+   * What follows the twelfth decimal is dropped: it is what floating point makes of a tenth or a
+   * third, as in 0.30000000000000004, and would be rounded up to a whole replica.
+   */
+  private static final Pattern DECIMAL = Pattern.compile("(\\d{0,6})(?:\\.(\\d{1,12})\\d*)?(%?)");
+
   private static final Pattern RATIO = Pattern.compile("(\\d{1,9})\\s*/\\s*(\\d{1,9})");
   private static final String ALLOWED =
       "allowed are a share of one GPU above 0 and up to 1 (\"0.3\", \"1/3\", \"30%\") or a whole"
@@ -60,37 +65,39 @@ public record Fraction(long numerator, long denominator) {
     }
     Matcher ratio = RATIO.matcher(trimmed);
     if (ratio.matches()) {
-      return of(shown, new BigInteger(ratio.group(1)), new BigInteger(ratio.group(2)));
+      return of(shown, Long.parseLong(ratio.group(1)), Long.parseLong(ratio.group(2)));
     }
     Matcher decimal = DECIMAL.matcher(trimmed);
-    if (!decimal.matches()) {
+    String fraction = decimal.matches() ? decimal.group(2) : null;
+    if (!decimal.matches() || (decimal.group(1).isEmpty() && fraction == null)) {
       return malformed(shown, trimmed.startsWith("-") ? "is not above 0" : "is not a number");
     }
-    BigDecimal value = new BigDecimal(decimal.group(1));
-    int scale = value.scale() + (decimal.group(2).isEmpty() ? 0 : 2);
-    return of(shown, value.unscaledValue(), BigInteger.TEN.pow(scale));
+    long scale = 1;
+    long digits = decimal.group(1).isEmpty() ? 0 : Long.parseLong(decimal.group(1));
+    if (fraction != null) {
+      for (int i = 0; i < fraction.length(); i++) {
+        scale *= 10;
+      }
+      digits = digits * scale + Long.parseLong(fraction);
+    }
+    return of(shown, digits, decimal.group(3).isEmpty() ? scale : scale * 100);
   }
 
-  /** Not in longs: a third has as many digits as a program likes to write. */
-  private static Parsed of(String shown, BigInteger numerator, BigInteger denominator) {
-    if (denominator.signum() == 0) {
+  private static Parsed of(String shown, long numerator, long denominator) {
+    if (denominator == 0) {
       return malformed(shown, "divides by 0");
     }
-    if (numerator.signum() == 0) {
+    if (numerator == 0) {
       return malformed(shown, "is not above 0");
     }
-    BigInteger[] whole = numerator.divideAndRemainder(denominator);
-    if (numerator.compareTo(denominator) > 0 && whole[1].signum() != 0) {
+    boolean whole = numerator % denominator == 0;
+    if (numerator > denominator && !whole) {
       return malformed(shown, "is above 1 and not a whole number");
     }
-    if (whole[0].compareTo(BigInteger.valueOf(WHOLE_MAX)) > 0) {
+    if (whole && numerator / denominator > WHOLE_MAX) {
       return malformed(shown, "is more GPUs than any node has");
     }
-    BigInteger divisor = numerator.gcd(denominator);
-    return new Parsed.Valid(
-        new Fraction(
-            numerator.divide(divisor).longValueExact(),
-            denominator.divide(divisor).longValueExact()));
+    return new Parsed.Valid(new Fraction(numerator, denominator));
   }
 
   private static Parsed malformed(String shown, String wrong) {
@@ -108,8 +115,8 @@ public record Fraction(long numerator, long denominator) {
    * @param replicasPerGpu R, at least 1
    */
   public int replicas(int replicasPerGpu) {
-    BigInteger[] whole = times(replicasPerGpu);
-    return whole[0].intValueExact() + whole[1].signum();
+    return Math.toIntExact(
+        Math.ceilDiv(Math.multiplyExact(numerator, replicasPerGpu), denominator));
   }
 
   /**
@@ -133,14 +140,7 @@ public record Fraction(long numerator, long denominator) {
 
   /** Whether that many replicas are this share and no more. */
   public boolean exactIn(int replicasPerGpu) {
-    return times(replicasPerGpu)[1].signum() == 0;
-  }
-
-  /** The whole replicas in this share, and what is left over. */
-  private BigInteger[] times(int replicasPerGpu) {
-    return BigInteger.valueOf(numerator)
-        .multiply(BigInteger.valueOf(replicasPerGpu))
-        .divideAndRemainder(BigInteger.valueOf(denominator));
+    return Math.multiplyExact(numerator, replicasPerGpu) % denominator == 0;
   }
 
   @Override
