@@ -102,6 +102,15 @@ final class BindTest {
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("has no room");
   }
 
+  @Test
+  void leadershipThatIsLostWhileTheNodeIsWaitedFor_endsTheBind() {
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.core.gate(
+        () -> world.assigned.isEmpty() ? Optional.empty() : Optional.of("another leads"));
+    assertThat(bind("ns/p", "p")).hasValue("another leads");
+    assertThat(world.core.ledger.hold("p")).isEmpty();
+  }
+
   private Optional<String> bind(String key, String uid) {
     return bind.bind(key, uid, "a").await();
   }
