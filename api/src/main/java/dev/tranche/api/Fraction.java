@@ -16,7 +16,13 @@ public record Fraction(long numerator, long denominator) {
   public static final int WHOLE_MAX = 1024;
 
   private static final int TEXT_CHARS_MAX = 32;
-  private static final Pattern DECIMAL = Pattern.compile("(\\d{0,6})(?:\\.(\\d{1,9}))?(%?)");
+
+  /**
+   * What follows the twelfth decimal is dropped: it is what floating point makes of a tenth or a
+   * third, as in 0.30000000000000004, and would be rounded up to a whole replica.
+   */
+  private static final Pattern DECIMAL = Pattern.compile("(\\d{0,6})(?:\\.(\\d{1,12})\\d*)?(%?)");
+
   private static final Pattern RATIO = Pattern.compile("(\\d{1,9})\\s*/\\s*(\\d{1,9})");
   private static final String ALLOWED =
       "allowed are a share of one GPU above 0 and up to 1 (\"0.3\", \"1/3\", \"30%\") or a whole"

@@ -139,7 +139,8 @@ public final class Extender implements AutoCloseable {
             config.name() + "-extender",
             config.identity(),
             verbsSlice::lead,
-            verbsSlice::retire);
+            verbsSlice::retire,
+            System::nanoTime);
   }
 
   /** Without an open port no node can tell us anything, and what we know of them is no ground. */

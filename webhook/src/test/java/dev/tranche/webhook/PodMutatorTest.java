@@ -155,6 +155,15 @@ class PodMutatorTest {
     assertThat(stamped.at("/metadata/annotations").has("tranche.dev/granted-fraction")).isFalse();
   }
 
+  /** Anybody who may label nodes may write anything there. */
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "-1", "ten", "10001", "999999999", "99999999999999999999"})
+  void replicasPerGpu_thatNoNodeCanHave_areNotBelieved(String label) {
+    ObjectNode asking = annotated("gpu-fraction", "1024");
+    var node = new GpuNode("a", Map.of("nvidia.com/gpu.replicas", label));
+    assertThat(replicas(apply(mutator.mutate(asking, cluster(node)), asking))).isEqualTo("10240");
+  }
+
   @Test
   void replicasPerGpu_areThoseOfTheNodesThatAdmitThePod() {
     ObjectNode asking = annotated("gpu-fraction", "0.5");

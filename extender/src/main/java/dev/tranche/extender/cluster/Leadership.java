@@ -3,9 +3,11 @@ package dev.tranche.extender.cluster;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.extended.leaderelection.LeaderCallbacks;
 import io.fabric8.kubernetes.client.extended.leaderelection.LeaderElectionConfigBuilder;
+import io.fabric8.kubernetes.client.extended.leaderelection.resourcelock.LeaderElectionRecord;
 import io.fabric8.kubernetes.client.extended.leaderelection.resourcelock.LeaseLock;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -19,6 +21,9 @@ public final class Leadership implements AutoCloseable {
   private static final Duration RENEW = Duration.ofSeconds(10);
   private static final Duration RETRY = Duration.ofSeconds(2);
 
+  /** Two of them renew the Lease, and are tried again until that is too late. */
+  private static final int CALL_MS = (int) RENEW.dividedBy(2).toMillis();
+
   /** For the Lease to be released. */
   private static final Duration END = Duration.ofSeconds(3);
 
@@ -31,7 +36,12 @@ public final class Leadership implements AutoCloseable {
   private final String identity;
   private final Runnable onWon;
   private final Runnable onLost;
+  private final LongSupplier clockNs;
   private final Thread thread;
+
+  /** When the Lease was last written by us, or rather when that was begun. */
+  private volatile long renewedNs;
+
   private volatile boolean leading;
   private volatile String leader = NOBODY;
 
@@ -39,6 +49,7 @@ public final class Leadership implements AutoCloseable {
    * @param client stays the caller's to close
    * @param onWon called when we begin to lead; it does not block
    * @param onLost called when we have ended to; it does not block
+   * @param clockNs one that nobody sets
    */
   public Leadership(
       KubernetesClient client,
@@ -46,13 +57,15 @@ public final class Leadership implements AutoCloseable {
       String lease,
       String identity,
       Runnable onWon,
-      Runnable onLost) {
-    this.client = client;
+      Runnable onLost,
+      LongSupplier clockNs) {
+    this.client = ApiClient.once(client, CALL_MS);
     this.namespace = namespace;
     this.lease = lease;
     this.identity = identity;
     this.onWon = onWon;
     this.onLost = onLost;
+    this.clockNs = clockNs;
     this.thread = Thread.ofVirtual().name("leadership").unstarted(this::elect);
   }
 
@@ -60,11 +73,46 @@ public final class Leadership implements AutoCloseable {
     thread.start();
   }
 
-  /** A sentence while another leads. */
+  /** A sentence while another leads, or may. */
   public Optional<String> missing() {
-    return leading
+    if (!leading) {
+      return Optional.of(
+          "Lease %s/%s is held by %s, not by us".formatted(namespace, lease, leader));
+    }
+    // The elector goes by the wall's clock, and knows nothing while a call hangs or we are frozen.
+    return clockNs.getAsLong() - renewedNs < LEASE.toNanos()
         ? Optional.empty()
-        : Optional.of("Lease " + namespace + "/" + lease + " is held by " + leader + ", not by us");
+        : Optional.of(
+            "Lease %s/%s was not renewed for %d s, so another may hold it"
+                .formatted(namespace, lease, LEASE.toSeconds()));
+  }
+
+  /** Tells when the Lease was written. */
+  private final class Watched extends LeaseLock {
+    private long beganNs;
+
+    Watched() {
+      super(namespace, lease, identity);
+    }
+
+    /** What is written says the time before it was read. */
+    @Override
+    public synchronized LeaderElectionRecord get(KubernetesClient reader) {
+      beganNs = clockNs.getAsLong();
+      return super.get(reader);
+    }
+
+    @Override
+    public synchronized void create(KubernetesClient writer, LeaderElectionRecord record) {
+      super.create(writer, record);
+      renewedNs = beganNs;
+    }
+
+    @Override
+    public synchronized void update(KubernetesClient writer, LeaderElectionRecord record) {
+      super.update(writer, record);
+      renewedNs = beganNs;
+    }
   }
 
   /** A sentence until some extender has led, be it another. */
@@ -80,7 +128,7 @@ public final class Leadership implements AutoCloseable {
       var config =
           new LeaderElectionConfigBuilder()
               .withName(lease)
-              .withLock(new LeaseLock(namespace, lease, identity))
+              .withLock(new Watched())
               .withLeaseDuration(LEASE)
               .withRenewDeadline(RENEW)
               .withRetryPeriod(RETRY)

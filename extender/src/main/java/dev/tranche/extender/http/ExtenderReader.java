@@ -8,6 +8,7 @@ import dev.tranche.extender.http.ExtenderV1.ExtenderBindingArgs;
 import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodDraft;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt;
 import java.io.IOException;
@@ -16,6 +17,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
@@ -50,7 +52,7 @@ public final class ExtenderReader {
             }
           });
       return new ExtenderArgs(
-          pod.facts(resources),
+          identified(pod),
           names.isEmpty() ? null : names.getLast(),
           pod.host().total(),
           choosy.get());
@@ -73,10 +75,19 @@ public final class ExtenderReader {
             }
           });
       return new ExtenderPreemptionArgs(
-          pod.facts(resources), byNode.isEmpty() ? null : byNode.getLast());
+          identified(pod), byNode.isEmpty() ? null : byNode.getLast());
     } catch (IOException e) {
       throw new MalformedException("not the extender's JSON: " + e.getMessage());
     }
+  }
+
+  /** Holds are kept by uid: those of pods without one would replace each other. */
+  private Optional<PodFacts> identified(PodDraft pod) throws MalformedException {
+    Optional<PodFacts> facts = pod.facts(resources);
+    if (facts.isPresent() && facts.get().uid().isEmpty()) {
+      throw new MalformedException("pod " + facts.get().key() + " has no metadata.uid");
+    }
+    return facts;
   }
 
   private static @Nullable Map<String, Preempt.OfNode> victimsByNode(JsonParser parser)

@@ -17,6 +17,7 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
 import io.vertx.ext.web.handler.BodyHandler;
+import java.net.HttpURLConnection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -38,6 +39,10 @@ public final class VerbRoutes {
 
   private static final String OVERLOADED =
       "too many requests wait for the extender; this one is tried again";
+  private static final String TOO_LARGE =
+      "the request has more than %d bytes: set nodeCacheCapable: true for this extender in the KubeSchedulerConfiguration, so that nodes are named and not sent"
+          .formatted(Gate.BODY_BYTES_MAX);
+  private static final String FAILED = "the extender failed at %s: %s";
   private static final String LATE = "the request came in too slowly; it is tried again";
   private static final String PASS = "pass";
   private static final String READ_TIMER = "readTimer";
@@ -105,6 +110,7 @@ public final class VerbRoutes {
     router.post(path).handler(call -> enter(call, verb));
     router.post(path).handler(BodyHandler.create(false).setBodyLimit(Gate.BODY_BYTES_MAX));
     router.post(path).handler(call -> answer(call, verb, decision));
+    router.post(path).failureHandler(call -> unread(call, verb));
   }
 
   /** What waits beyond the bounds is refused unread. */
@@ -112,7 +118,7 @@ public final class VerbRoutes {
     Gate.Pass pass = gate.enter(call.request(), System.nanoTime());
     if (pass == null) {
       metrics.shed(verb);
-      write(call, unread(verb, OVERLOADED));
+      write(call, undecided(verb, OVERLOADED));
       return;
     }
     call.put(PASS, pass);
@@ -127,6 +133,16 @@ public final class VerbRoutes {
     call.next();
   }
 
+  /** A body that was not taken: whole nodes of a large cluster, for instance. */
+  private void unread(RoutingContext call, Verb verb) {
+    if (call.response().ended() || call.response().closed()) {
+      return;
+    }
+    metrics.shed(verb);
+    boolean large = call.statusCode() == HttpURLConnection.HTTP_ENTITY_TOO_LARGE;
+    write(call, undecided(verb, large ? TOO_LARGE : FAILED.formatted(verb, call.failure())));
+  }
+
   /** Without an answer: the rest of the body would still come, and take the room of others. */
   private void hangUp(RoutingContext call, Verb verb, Gate.Pass pass) {
     log.warn("a request of {} is cut off: its body was not here within {} ms", verb, readWithinMs);
@@ -135,8 +151,12 @@ public final class VerbRoutes {
     var _ = call.response().reset();
   }
 
-  /** Prioritize has no error: no scores are equal scores. */
-  private static Answer unread(Verb verb, String why) {
+  /**
+   * In words where there is a word for it: kube-scheduler shows no body but that of a 200.
+   * Prioritize has no error, and no scores are equal scores; without victims by name, preemption
+   * would be taken to help nowhere.
+   */
+  private static Answer undecided(Verb verb, String why) {
     return switch (verb) {
       case FILTER, BIND -> error(why);
       case PRIORITIZE, PACK -> new Answer(ExtenderWriter.scores(Map.of()), true);
@@ -169,7 +189,7 @@ public final class VerbRoutes {
               metrics.answered(verb, failed, System.nanoTime() - startedNs);
               if (done.failed()) {
                 log.error("{} failed", verb, done.cause());
-                call.response().setStatusCode(500).end("the extender failed; its log says how");
+                write(call, undecided(verb, FAILED.formatted(verb, done.cause())));
               } else {
                 write(call, done.result());
               }
@@ -178,17 +198,16 @@ public final class VerbRoutes {
 
   private static Future<Answer> decide(RoutingContext call, Verb verb, Decision decision) {
     if (late(call)) {
-      return Future.succeededFuture(unread(verb, LATE));
+      return Future.succeededFuture(undecided(verb, LATE));
     }
     Buffer body = call.body().buffer();
     try {
       return decision.of(body == null ? new byte[0] : body.getBytes());
     } catch (MalformedException malformed) {
-      return Future.succeededFuture(error(malformed.getMessage()));
+      return Future.succeededFuture(undecided(verb, String.valueOf(malformed.getMessage())));
     } catch (RuntimeException bug) {
       log.error("{} failed", verb, bug);
-      // In words, since kube-scheduler shows no body but that of a 200.
-      return Future.succeededFuture(error("the extender failed at " + verb + ": " + bug));
+      return Future.succeededFuture(undecided(verb, FAILED.formatted(verb, bug)));
     }
   }
 

@@ -6,12 +6,14 @@ import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.http.ClientAuth;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +23,9 @@ public final class VerbServer extends VerticleBase {
 
   /** Longer than kube-scheduler keeps an idle connection, so that it never meets a closed one. */
   private static final int IDLE_S_MAX = 120;
+
+  /** For what is being answered meanwhile: a bind may take so long. */
+  private static final long HAND_OVER_S_MAX = 10;
 
   private final SocketAddress address;
   private final Core core;
@@ -62,7 +67,7 @@ public final class VerbServer extends VerticleBase {
     if (certificate != null) {
       options.setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate);
     }
-    Handler<HttpServerRequest> requests = routes.apply(loop).router(vertx);
+    Handler<HttpServerRequest> requests = handingOver(routes.apply(loop).router(vertx));
     if (clients != null) {
       options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
       requests = clients.admitting(requests);
@@ -70,6 +75,24 @@ public final class VerbServer extends VerticleBase {
     HttpServer opened = vertx.createHttpServer(options).requestHandler(requests);
     server = opened;
     return opened.listen(address);
+  }
+
+  /**
+   * A Service leads new connections to the new leader, and kube-scheduler keeps the one that it
+   * has: it would go on asking whoever led before. After its answer it is hung up on.
+   */
+  private Handler<HttpServerRequest> handingOver(Handler<HttpServerRequest> requests) {
+    return request -> {
+      if (core.gated()) {
+        HttpConnection connection = request.connection();
+        request.response().bodyEndHandler(said -> vertx.runOnContext(next -> hangUp(connection)));
+      }
+      requests.handle(request);
+    };
+  }
+
+  private static void hangUp(HttpConnection connection) {
+    var _ = connection.shutdown(HAND_OVER_S_MAX, TimeUnit.SECONDS);
   }
 
   public int port() {

@@ -107,7 +107,7 @@ public final class ExtenderMetrics {
 
   private Counter sheds(Verb verb) {
     String help =
-        "Requests refused unread because too many wait, or cut off because their body was too slow.";
+        "Requests refused unread because too many wait or they are too large, or cut off because their body was too slow.";
     return counter("tranche.extender.verbs.shed", help, "verb", verb.toString());
   }
 

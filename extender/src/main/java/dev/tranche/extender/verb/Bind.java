@@ -108,7 +108,10 @@ public final class Bind {
     Placement place = placement.get();
     return loop.here(core.apply(new Event.BindStarted(pod, node, place)))
         .compose(
-            acknowledged -> post(pod, now, place),
+            acknowledged ->
+                core.notDeciding()
+                    .map(why -> lost(pod, why))
+                    .orElseGet(() -> post(pod, now, place)),
             late -> Future.succeededFuture(unacknowledged(pod, node, late)));
   }
 
@@ -155,6 +158,12 @@ public final class Bind {
     return Optional.of(
         "node %s did not acknowledge the assignment of pod %s: %s"
             .formatted(node, pod.key(), late.getMessage()));
+  }
+
+  /** Another may have begun to decide while the node was waited for. */
+  private Future<Optional<String>> lost(PodFacts pod, String why) {
+    core.told(new Event.BindFailed(pod.uid()));
+    return error(why);
   }
 
   private Future<Optional<String>> post(PodFacts pod, Evaluation now, Placement place) {

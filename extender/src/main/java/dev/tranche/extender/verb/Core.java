@@ -119,6 +119,11 @@ public final class Core {
     gate = closed;
   }
 
+  /** Whether another is to be asked, however much we know. */
+  public boolean gated() {
+    return gate.get().isPresent();
+  }
+
   /** What keeps us from deciding, as a sentence; empty when nothing does. */
   public Optional<String> notDeciding() {
     return notReady().or(gate);

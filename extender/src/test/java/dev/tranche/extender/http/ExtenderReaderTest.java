@@ -89,6 +89,19 @@ final class ExtenderReaderTest {
   }
 
   @Test
+  void args_ofAPodWithoutUid_areRefused_unlessItAsksForNothing() throws Exception {
+    String json =
+        """
+        {"Pod": {"metadata": {"name": "p", "namespace": "n"}, "spec": {"containers": [
+          {"name": "a", "resources": {"limits": {"%s": "1"}}}]}}, "NodeNames": ["a"]}
+        """;
+    byte[] asking = json.formatted(Names.RESOURCE).getBytes(StandardCharsets.UTF_8);
+    assertThatThrownBy(() -> reader.args(asking)).hasMessageContaining("n/p has no metadata.uid");
+    assertThatThrownBy(() -> reader.preemption(asking)).isInstanceOf(MalformedException.class);
+    assertThat(reader.args(json.formatted("cpu").getBytes(StandardCharsets.UTF_8)).pod()).isEmpty();
+  }
+
+  @Test
   void args_malformed_isSaid() {
     byte[] cut = "{\"Pod\": {\"metadata\"".getBytes(StandardCharsets.UTF_8);
     assertThatThrownBy(() -> reader.args(cut)).isInstanceOf(MalformedException.class);

@@ -7,12 +7,14 @@ import dev.tranche.extender.verb.Loop;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
+import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.NetSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -94,10 +96,33 @@ final class OverloadIT {
         .isOne();
   }
 
+  /** Whole nodes, of a scheduler that is not told to name them. */
   @Test
-  void bodyBeyondItsLimit_isRefused() throws Exception {
-    var answer = post("/filter", "x".repeat(Gate.BODY_BYTES_MAX + 1));
-    assertThat(answer.statusCode()).isEqualTo(413);
+  void bodyBeyondItsLimit_isRefusedWithASentence_thatNamesTheOption() throws Exception {
+    String large = "x".repeat(4 * Gate.BODY_BYTES_MAX);
+    for (String path : List.of("/filter", "/bind", "/preempt")) {
+      var answer = post(path, large);
+      assertThat(answer.statusCode()).isEqualTo(path.equals("/preempt") ? 500 : 200);
+      assertThat(new JsonObject(answer.body()).getString("Error"))
+          .contains("more than 4194304 bytes", "nodeCacheCapable: true");
+    }
+    assertThat(post("/prioritize", large).body()).isEqualTo("[]");
+    assertThat(registry.get("tranche.extender.verbs.shed").tag("verb", "filter").counter().count())
+        .isOne();
+  }
+
+  /** Nothing but 200 shows its words, but of preemption 200 is taken for a decision. */
+  @Test
+  void bodyThatIsNone_isAnErrorOfEachVerbsOwnKind() throws Exception {
+    String none = "{\"Pod\": {\"metadata\"";
+    for (String path : List.of("/filter", "/bind")) {
+      var answer = post(path, none);
+      assertThat(answer.statusCode()).isEqualTo(200);
+      assertThat(new JsonObject(answer.body()).getString("Error"))
+          .contains("not the extender's JSON");
+    }
+    assertThat(post("/preempt", none).statusCode()).isEqualTo(500);
+    assertThat(post("/prioritize", none).body()).isEqualTo("[]");
   }
 
   private HttpResponse<String> post(String path) throws Exception {

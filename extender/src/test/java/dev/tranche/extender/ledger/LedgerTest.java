@@ -71,6 +71,62 @@ final class LedgerTest {
   }
 
   @Test
+  void bind_unknownAndNeverSeen_isDropped() {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindUnknown("p"));
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    assertThat(apply(new Event.Tick())).contains(new Decision.Retract(NODE, "p"));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  /** Deleted before the informer has shown it with a node. */
+  @Test
+  void bind_doneButNeverSeen_isBoundUntilItsTimeIsUp() {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindDone("p"));
+    assertThat(ledger.hold("p").orElseThrow().stage()).isEqualTo(Hold.Stage.BOUND);
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    apply(new Event.Tick());
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  /** What comes late of a verb, or from another replica's scheduler. */
+  @Test
+  void bound_isMovedByNoVerb() {
+    report(NODE, Map.of());
+    report("node-b", Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    assertThat(apply(new Event.Release("p"))).isEmpty();
+    apply(new Event.PodSeen(pod("p", NODE)));
+    for (Event late :
+        List.of(
+            new Event.Release("p"),
+            new Event.Reserve(pod("p", null), "node-b", on("gpu-0", 3)),
+            new Event.BindStarted(pod("p", null), "node-b", on("gpu-0", 3)),
+            new Event.BindFailed("p"),
+            new Event.BindUnknown("p"),
+            new Event.BindDone("p"))) {
+      assertThat(apply(late)).as("%s", late).isEmpty();
+      assertThat(free("gpu-0")).as("%s", late).isEqualTo(7);
+    }
+    nowMs += 10 * Timing.DEFAULT.unknownBindMs();
+    apply(new Event.Tick());
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(ledger.holds("node-b")).isEmpty();
+  }
+
+  @Test
+  void echo_ofAPodThatIsBoundElsewhere_isRetracted() {
+    report(NODE, Map.of());
+    apply(new Event.PodSeen(pod("p", "node-b")));
+    assertThat(apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
+        .contains(new Decision.Retract(NODE, "p"));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  @Test
   void readBack_elsewhere_movesTheHoldAndSaysSo() {
     report(NODE, Map.of());
     apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));

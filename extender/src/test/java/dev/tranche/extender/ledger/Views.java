@@ -86,6 +86,16 @@ final class Views {
     return requests;
   }
 
+  /** The same share on two GPUs, and a sidecar that has its own. */
+  static List<Demand.Request> onEachOfTwo(RandomGenerator random) {
+    var requests = new ArrayList<Demand.Request>();
+    if (random.nextInt(3) == 0) {
+      requests.add(new Demand.Request("proxy", Demand.Kind.SIDECAR, 1));
+    }
+    requests.add(new Demand.Request("main", Demand.Kind.APP, 2 + 2 * random.nextInt(4)));
+    return requests;
+  }
+
   /** The first GPU with room, as a plugin chooses that knows of no assignment. */
   static @Nullable Placement anywhere(World.Node node, Demand demand) {
     int peak = demand.peakReplicas();

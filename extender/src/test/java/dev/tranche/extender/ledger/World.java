@@ -500,12 +500,17 @@ final class World {
   private Pod made() {
     String name = name();
     String uid = "uid-" + created++;
-    boolean stamped = random.nextInt(3) > 0;
-    var requests = Views.requests(random);
-    Map<String, String> annotations =
-        stamped
-            ? Map.of(Names.REPLICAS_PER_GPU, "10", Names.GPU_FRACTION, "0.1")
-            : Map.<String, String>of();
+    boolean several = random.nextInt(6) == 0;
+    boolean stamped = several || random.nextInt(3) > 0;
+    var requests = several ? Views.onEachOfTwo(random) : Views.requests(random);
+    var annotations = new HashMap<String, String>();
+    if (stamped) {
+      annotations.put(Names.REPLICAS_PER_GPU, "10");
+      annotations.put(Names.GPU_FRACTION, "0.1");
+    }
+    if (several) {
+      annotations.put(Names.GPU_COUNT, "2");
+    }
     var facts =
         new PodFacts(uid, "ns", name, null, false, false, Names.RESOURCE, requests, annotations);
     var pod = new Pod(facts);

@@ -3,9 +3,12 @@ package dev.tranche.extender.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import java.util.List;
 import java.util.Map;
@@ -100,6 +103,73 @@ final class BindTest {
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("first reports");
     young.nowMs += Core.HEARING_MS;
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("has no room");
+  }
+
+  @Test
+  void leadershipThatIsLostWhileTheNodeIsWaitedFor_endsTheBind() {
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.core.gate(
+        () -> world.assigned.isEmpty() ? Optional.empty() : Optional.of("another leads"));
+    assertThat(bind("ns/p", "p")).hasValue("another leads");
+    assertThat(world.core.ledger.hold("p")).isEmpty();
+    assertThat(bind("ns/p", "p")).hasValue("another leads");
+    assertThat(world.assigned).hasSize(1);
+  }
+
+  /** kube-scheduler asks again when an answer was too late for it. */
+  @Test
+  void bindThatIsAskedForAgain_happensOnce() {
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    Promise<Void> acknowledgement = Promise.promise();
+    world.acknowledged = acknowledgement.future();
+    var first = bind.bind("ns/p", "p", "a");
+    var again = bind.bind("ns/p", "p", "a");
+    assertThat(bind.bind("ns/p", "p", "b").await().orElseThrow()).contains("being bound to node a");
+    assertThat(first.isComplete()).isFalse();
+    acknowledgement.complete();
+    assertThat(first.await()).isEmpty();
+    assertThat(again.await()).isEmpty();
+    assertThat(bind("ns/p", "p")).isEmpty();
+    assertThat(bind.bind("ns/p", "p", "b").await().orElseThrow()).contains("is bound to node a");
+    assertThat(world.assigned).hasSize(1);
+    assertThat(bind.inFlight()).isZero();
+  }
+
+  @Test
+  void bindThatComesToNothing_leavesNoHoldAndNoAssignment() {
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.outcome = new Api.BindOutcome.Refused("no");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("was not bound to node a: no");
+    assertThat(world.core.ledger.hold("p")).isEmpty();
+    world.acknowledged = Future.failedFuture("300 ms");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("did not acknowledge", "300 ms");
+    assertThat(world.core.ledger.hold("p")).isEmpty();
+    assertThat(world.retracted).containsExactly("p", "p");
+  }
+
+  @Test
+  void podThatIsFoundBoundElsewhere_isHeldThere() {
+    world.report("b", new Gpu("b0", 0, 0));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.outcome = new Api.BindOutcome.BoundElsewhere("b");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("is bound to node b");
+    assertThat(world.core.ledger.hold("p").orElseThrow().node()).isEqualTo("b");
+    assertThat(world.retracted).containsExactly("p");
+  }
+
+  /** The room is not asked for once more, whatever kube-scheduler has made of the first bind. */
+  @Test
+  void podThatIsBeingBound_isOfferedItsNodeAlone() {
+    world.report("b", new Gpu("b0", 0, 0));
+    var pod = FakeWorld.pod("p", 3);
+    world.core.told(new Event.PodSeen(pod));
+    world.acknowledged = Promise.<Void>promise().future();
+    assertThat(bind.bind("ns/p", "p", "a").isComplete()).isFalse();
+    var filter = new Filter(world.core, asked, 0);
+    assertThat(filter.filter(pod, List.of("a", "b"), false))
+        .isEqualTo(new Filter.Answer.Nodes(List.of("a"), Map.of()));
+    assertThat(filter.filter(pod, List.of("b"), false)).isInstanceOf(Filter.Answer.Undecided.class);
+    assertThat(world.core.ledger.hold("p").orElseThrow().stage()).isEqualTo(Hold.Stage.BINDING);
   }
 
   private Optional<String> bind(String key, String uid) {

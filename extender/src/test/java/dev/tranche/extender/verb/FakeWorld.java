@@ -42,6 +42,11 @@ final class FakeWorld implements Nodes, Api {
 
   Future<?> patched = Future.succeededFuture();
   BindOutcome outcome = new BindOutcome.Bound();
+
+  /** What becomes of an assignment that is sent. */
+  Future<Void> acknowledged = Future.succeededFuture();
+
+  final List<String> retracted = new ArrayList<>();
   final Core core;
 
   FakeWorld(Policy policy) {
@@ -97,7 +102,7 @@ final class FakeWorld implements Nodes, Api {
   @Override
   public Future<Void> assign(String node, Assignment assignment) {
     assigned.add(assignment);
-    return Future.succeededFuture();
+    return acknowledged;
   }
 
   @Override
@@ -107,7 +112,9 @@ final class FakeWorld implements Nodes, Api {
   public void forget(String node) {}
 
   @Override
-  public void retract(String node, String uid) {}
+  public void retract(String node, String uid) {
+    retracted.add(uid);
+  }
 
   @Override
   public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {

@@ -55,6 +55,22 @@ final class PreemptTest {
     assertThat(victims(urgent(5), Map.of("a", offered("x")))).isEmpty();
   }
 
+  /** kube-scheduler would nominate the pod there and evict nobody. */
+  @Test
+  void nodeWithoutVictims_isDropped() {
+    assertThat(victims(urgent(5), Map.of("b", offered()))).isEmpty();
+  }
+
+  @Test
+  void podThatTerminatesForLong_isNoVictim() {
+    bound("y", 10, "a", "a1", 100);
+    var leaving = new Standing(0, Map.of(), 1, true, null);
+    see(FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(leaving).on("a"));
+    assertThat(victims(urgent(5), Map.of("a", offered("x")))).containsOnlyKeys("a");
+    world.nowMs += 2 * Timing.DEFAULT.leavingMs();
+    assertThat(victims(urgent(5), Map.of("a", offered("x")))).isEmpty();
+  }
+
   @Test
   void victims_thatHoldNoGpu_stayAsOffered() {
     bound("x", 10, "a", "a0", 0);

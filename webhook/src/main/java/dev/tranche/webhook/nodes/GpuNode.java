@@ -16,6 +16,9 @@ public final class GpuNode {
   private static final Pattern POSITIVE = Pattern.compile("[1-9]\\d{0,8}");
   private static final long MIB = 1L << 20;
 
+  /** As the node plugin has it; a share of more could be more than an int holds. */
+  private static final int REPLICAS_MAX = 10_000;
+
   private final String name;
   private final Map<String, String> labels;
   private final long replicas;
@@ -38,7 +41,8 @@ public final class GpuNode {
     this.name = name;
     this.replicas = replicas;
     this.labels = Map.copyOf(labels);
-    replicasPerGpu = positive(Names.LABEL_REPLICAS);
+    OptionalInt cut = positive(Names.LABEL_REPLICAS);
+    replicasPerGpu = cut.orElse(0) > REPLICAS_MAX ? OptionalInt.empty() : cut;
     gpus = positive(LABEL_COUNT);
     memoryMib = positive(Names.LABEL_MEMORY);
     usableMib = positive(Names.LABEL_MEMORY_USABLE);
@@ -53,7 +57,10 @@ public final class GpuNode {
     return labels;
   }
 
-  /** R, where the label is a number from 1. GPU Feature Discovery writes 0 for a node at fault. */
+  /**
+   * R, where the label is a number from 1 to what a node can have of replicas. GPU Feature
+   * Discovery writes 0 for a node at fault.
+   */
   public OptionalInt replicasPerGpu() {
     return replicasPerGpu;
   }
