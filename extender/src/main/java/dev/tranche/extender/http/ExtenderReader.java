@@ -22,10 +22,14 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** Reads requests token by token, and of the Pod only what we decide on. */
+/** Reads requests token by token, and of the Pod only what we decide on. Confined to one thread. */
 public final class ExtenderReader {
   private static final JsonFactory FACTORY = new JsonFactory();
   private final List<String> resources;
+
+  /** So many nodes were named last; the next request names about as many. */
+  private int before;
+
 
   public ExtenderReader(List<String> resources) {
     this.resources = List.copyOf(resources);
@@ -272,15 +276,16 @@ public final class ExtenderReader {
         });
   }
 
-  private static @Nullable List<String> strings(JsonParser parser) throws IOException {
+  private @Nullable List<String> strings(JsonParser parser) throws IOException {
     if (parser.currentToken() != JsonToken.START_ARRAY) {
       parser.skipChildren();
       return null;
     }
-    var strings = new ArrayList<String>();
+    var strings = new ArrayList<String>(before);
     while (parser.nextToken() != JsonToken.END_ARRAY) {
       strings.add(text(parser));
     }
+    before = strings.size();
     return strings;
   }
 

@@ -4,8 +4,6 @@ import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.DoubleStream;
-import java.util.stream.IntStream;
 
 /** Scores of nodes whose GPUs were chosen. */
 public final class Scores {
@@ -78,14 +76,11 @@ public final class Scores {
   }
 
   /**
-   * Which candidates are as good as the best while idle GPUs are spared: eleven scores are too few
-   * to tell costs apart, and what else kube-scheduler scores nodes by says nothing of GPUs.
-   *
-   * @return their indexes, at least one of any
+   * Whether a node is as good as the best while idle GPUs are spared: eleven scores are too few to
+   * tell costs apart, and what else kube-scheduler scores nodes by says nothing of GPUs.
    */
-  public static int[] leastCost(double[] costs) {
-    double limit = DoubleStream.of(costs).min().orElse(0) + COST_ALIKE;
-    return IntStream.range(0, costs.length).filter(i -> costs[i] <= limit).toArray();
+  public static boolean alike(double cost, double least) {
+    return cost <= least + COST_ALIKE;
   }
 
   /** Over the chosen GPUs. Plain loops, since it runs for thousands of nodes per pod. */

@@ -171,14 +171,16 @@ public final class Filter {
   }
 
   private List<Evaluation> leastCost(List<Evaluation> fitting) {
-    double[] costs = new double[fitting.size()];
-    for (int i = 0; i < costs.length; i++) {
-      costs[i] = fitting.get(i).cost();
+    double least = Double.POSITIVE_INFINITY;
+    for (Evaluation evaluation : fitting) {
+      least = Math.min(least, evaluation.cost());
     }
-    int[] good = Scores.leastCost(costs);
     var offered = new ArrayList<Evaluation>(offeredMax);
-    for (int i = 0; i < Math.min(good.length, offeredMax); i++) {
-      offered.add(fitting.get(good[(turn + i) % good.length]));
+    for (int i = 0; i < fitting.size() && offered.size() < offeredMax; i++) {
+      Evaluation evaluation = fitting.get((turn + i) % fitting.size());
+      if (Scores.alike(evaluation.cost(), least)) {
+        offered.add(evaluation);
+      }
     }
     return offered;
   }

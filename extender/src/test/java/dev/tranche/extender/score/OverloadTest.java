@@ -37,10 +37,10 @@ final class OverloadTest {
   }
 
   @Test
-  void leastCost_leavesOutThoseThatLoseMoreWork() {
-    double[] costs = {score(0.9).cost(), score(0.2).cost(), score(0.2).cost(), score(0.6).cost()};
-    assertThat(Scores.leastCost(costs)).containsExactly(1, 2);
-    assertThat(Scores.leastCost(new double[0])).isEmpty();
+  void cost_thatLosesMoreWork_isNotAlike() {
+    double least = score(0.2).cost();
+    assertThat(Scores.alike(score(0.2).cost(), least)).isTrue();
+    assertThat(Scores.alike(score(0.6).cost(), least)).isFalse();
     assertThat(score(0.2).headroom()).isGreaterThan(score(0.9).headroom());
   }
 
