@@ -11,10 +11,15 @@ import java.util.Set;
  */
 public final class LoadCache {
   private final long staleAfterMs;
+  private final double halfLifeMs;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
 
-  public LoadCache(long staleAfterMs) {
+  /**
+   * @param halfLifeMs in that time the mean of what a pod uses forgets half
+   */
+  public LoadCache(long staleAfterMs, double halfLifeMs) {
     this.staleAfterMs = staleAfterMs;
+    this.halfLifeMs = halfLifeMs;
   }
 
   /**
@@ -22,6 +27,7 @@ public final class LoadCache {
    *
    * @param readings by uuid, only of GPUs that could be read; GPUs left out keep their last one
    *     until the node no longer has them
+   *     <p>What single pods use is smoothed here, from their first reading on.
    * @return whether some GPU has more free memory than before
    */
   public boolean put(String node, Map<String, LoadReading> readings) {
@@ -29,7 +35,7 @@ public final class LoadCache {
     kept.version++;
     boolean eased = false;
     for (var entry : readings.entrySet()) {
-      eased |= kept.put(entry.getKey(), entry.getValue());
+      eased |= kept.put(entry.getKey(), entry.getValue(), halfLifeMs);
     }
     return eased;
   }

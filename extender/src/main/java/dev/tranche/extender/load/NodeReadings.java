@@ -1,6 +1,7 @@
 package dev.tranche.extender.load;
 
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -24,21 +25,41 @@ final class NodeReadings {
   @SuppressWarnings({"unchecked", "rawtypes"}) // Java has no arrays of parameterized types.
   private Map<String, Long>[] memoryUsedBytesByPod = new Map[GPUS];
 
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Likewise.
+  private Map<String, Double>[] smByPod = new Map[GPUS];
+
   /**
    * @return whether the GPU has more free memory than before
    */
-  boolean put(String uuid, LoadReading reading) {
+  boolean put(String uuid, LoadReading reading, double halfLifeMs) {
     int i = indexOf(uuid);
     boolean eased = i >= 0 && memoryUsedBytes[i] > reading.memoryUsedBytes();
     if (i < 0) {
       i = add(uuid);
     }
+    double kept = Math.pow(0.5, Math.max(0, reading.sampledAtMs() - sampledAtMs[i]) / halfLifeMs);
+    smByPod[i] = means(smByPod[i], reading.smByPod(), kept);
     memoryUsedBytes[i] = reading.memoryUsedBytes();
     smMean[i] = reading.smMean();
     processes[i] = reading.processes();
     sampledAtMs[i] = reading.sampledAtMs();
     memoryUsedBytesByPod[i] = reading.memoryUsedBytesByPod();
     return eased;
+  }
+
+  /** Who is new begins with what was read first. */
+  private static Map<String, Double> means(
+      Map<String, Double> before, Map<String, Double> now, double kept) {
+    if (before.isEmpty() || now.isEmpty()) {
+      return now;
+    }
+    var means = new HashMap<String, Double>(2 * now.size());
+    now.forEach(
+        (pod, sm) -> {
+          double mean = before.getOrDefault(pod, sm);
+          means.put(pod, mean * kept + sm * (1 - kept));
+        });
+    return Map.copyOf(means);
   }
 
   Optional<LoadReading> get(String uuid) {
@@ -51,7 +72,8 @@ final class NodeReadings {
                 smMean[i],
                 processes[i],
                 sampledAtMs[i],
-                memoryUsedBytesByPod[i]));
+                memoryUsedBytesByPod[i],
+                smByPod[i]));
   }
 
   /** When the first that is not stale becomes so; never: the largest number. */
@@ -75,6 +97,7 @@ final class NodeReadings {
     for (int i = kept; i < uuids.length; i++) {
       uuids[i] = "";
       memoryUsedBytesByPod[i] = Map.of();
+      smByPod[i] = Map.of();
     }
   }
 
@@ -96,8 +119,10 @@ final class NodeReadings {
       processes = Arrays.copyOf(processes, longer);
       sampledAtMs = Arrays.copyOf(sampledAtMs, longer);
       memoryUsedBytesByPod = Arrays.copyOf(memoryUsedBytesByPod, longer);
+      smByPod = Arrays.copyOf(smByPod, longer);
     }
     uuids[count] = uuid;
+    smByPod[count] = Map.of();
     return count++;
   }
 
@@ -108,5 +133,6 @@ final class NodeReadings {
     processes[to] = processes[from];
     sampledAtMs[to] = sampledAtMs[from];
     memoryUsedBytesByPod[to] = memoryUsedBytesByPod[from];
+    smByPod[to] = smByPod[from];
   }
 }

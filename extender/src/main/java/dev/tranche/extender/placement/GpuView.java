@@ -1,5 +1,7 @@
 package dev.tranche.extender.placement;
 
+import dev.tranche.extender.load.Odds;
+
 /**
  * One GPU at one moment, as a pod that looks for room sees it.
  *
@@ -14,6 +16,7 @@ package dev.tranche.extender.placement;
  * @param measured false: no reading, or one past its age; {@code smLoad} then says nothing
  * @param guarded replicas that the real free memory cannot back are refused
  * @param unfitBecause the node's words for why it is unhealthy or cordoned; else empty
+ * @param outlook what the load may turn out to be; says nothing where it is not measured
  */
 public record GpuView(
     String uuid,
@@ -30,7 +33,8 @@ public record GpuView(
     double smLoad,
     boolean measured,
     boolean guarded,
-    String unfitBecause) {
+    String unfitBecause,
+    Outlook outlook) {
   public static final int UNLIMITED = Integer.MAX_VALUE;
 
   /**
@@ -38,6 +42,42 @@ public record GpuView(
    * idle driver or a display server keeps some, and must not make a whole GPU unplaceable.
    */
   static final double MEMORY_SLACK_RATIO = 0.02;
+
+  /** Nobody on it is new. */
+  public GpuView(
+      String uuid,
+      int index,
+      String model,
+      String resource,
+      int replicas,
+      boolean healthy,
+      boolean cordoned,
+      int freeReplicas,
+      int freeClients,
+      long memoryUsableBytes,
+      long memoryFreeBytes,
+      double smLoad,
+      boolean measured,
+      boolean guarded,
+      String unfitBecause) {
+    this(
+        uuid,
+        index,
+        model,
+        resource,
+        replicas,
+        healthy,
+        cordoned,
+        freeReplicas,
+        freeClients,
+        memoryUsableBytes,
+        memoryFreeBytes,
+        smLoad,
+        measured,
+        guarded,
+        unfitBecause,
+        Outlook.certain(smLoad, Odds.GUESS));
+  }
 
   /** Memory that so many replicas are granted. */
   public long grantedBytes(int share) {

@@ -36,6 +36,9 @@ public final class Core {
   /** A verb that takes longer to decide is given up, well before kube-scheduler hangs up. */
   static final long DECIDE_WITHIN_MS = 3_000;
 
+  /** A pod is known for long enough when the mean of its use has forgotten half that often. */
+  private static final double HALF_LIVES_YOUNG = 3;
+
   static final String LATE = "the decision took too long; this is tried again";
 
   private static final Logger log = LoggerFactory.getLogger(Core.class);
@@ -76,7 +79,7 @@ public final class Core {
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
     this.ledger = new Ledger(timing);
-    this.loads = new LoadCache(staleAfterMs);
+    this.loads = new LoadCache(staleAfterMs, timing.youngMs() / HALF_LIVES_YOUNG);
     this.fleet = new Fleet(ledger, loads, timing.youngMs(), guard);
     this.evaluations = new Evaluations(ledger, loads, fleet);
     this.waiting = new Waiting(fleet, metrics);
@@ -219,6 +222,7 @@ public final class Core {
   /** A node's report: who holds what, and its load. */
   public void reported(Event.Reported report, Map<String, LoadReading> readings) {
     settle(apply(report));
+    fleet.learn(report, readings);
     if (loads.put(report.node(), readings)) {
       waiting.changed(report.node());
     }

@@ -2,7 +2,9 @@ package dev.tranche.extender.score;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Outlook;
 import dev.tranche.extender.placement.Placement;
 import java.util.Collections;
 import java.util.List;
@@ -34,6 +36,14 @@ final class OverloadTest {
   void unmeasured_isNeitherBestNorWorst() {
     double unmeasured = Overload.cost(Gpus.gpu("gpu", 0, 10, 1, 0, false), 5);
     assertThat(unmeasured).isGreaterThan(cost(0, 10, 5)).isLessThan(cost(1, 10, 5));
+  }
+
+  @Test
+  void newcomerWhoseUseIsUnknown_isARiskThatItsShareDoesNotShow() {
+    assertThat(cost(List.of(new Outlook.Newcomer(0.3, 0, 1)), 5)).isGreaterThan(cost(0.3, 7, 5));
+    assertThat(cost(List.of(new Outlook.Newcomer(0.3, 0.3, 0)), 5)).isEqualTo(cost(0.3, 7, 5));
+    assertThat(cost(List.of(new Outlook.Newcomer(0.3, 0.9, 0.5)), 5))
+        .isGreaterThan(cost(0.8, 7, 5));
   }
 
   @Test
@@ -79,6 +89,11 @@ final class OverloadTest {
 
   private static double cost(double load, int free, int share) {
     return Overload.cost(gpu(load, free), share);
+  }
+
+  private static double cost(List<Outlook.Newcomer> newcomers, int share) {
+    var outlook = Outlook.of(0, newcomers, Odds.GUESS);
+    return Overload.cost(Gpus.gpu("gpu", 0, 7, 1, true, outlook, 0), share);
   }
 
   private static Scores.Candidate node(double load) {
