@@ -63,9 +63,9 @@ final class OverloadTest {
   }
 
   @Test
-  void idle_areScarceWhenFewerThanHalfAreLeft() {
-    assertThat(idleness(8, 8).scarce()).isFalse();
-    assertThat(idleness(7, 9).scarce()).isTrue();
+  void idle_areScarceWhenFewerThanThreeQuartersAreLeft() {
+    assertThat(idleness(12, 4).scarce()).isFalse();
+    assertThat(idleness(11, 5).scarce()).isTrue();
   }
 
   @Test
