@@ -30,7 +30,6 @@ public final class ExtenderReader {
   /** So many nodes were named last; the next request names about as many. */
   private int before;
 
-
   public ExtenderReader(List<String> resources) {
     this.resources = List.copyOf(resources);
   }

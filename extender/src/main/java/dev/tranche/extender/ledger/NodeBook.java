@@ -185,7 +185,7 @@ final class NodeBook {
         held += Math.max(0, here - retired);
         clients += clients(hold.placement(), gpu.uuid(), here);
         if (hold.sinceMs() >= youngSinceMs) {
-          young.add(new NodeView.Young(here, hold.sinceMs()));
+          young.add(new NodeView.Young(hold.key(), here, hold.sinceMs()));
         }
       }
     }

@@ -39,7 +39,8 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
   }
 
   /**
+   * @param pod namespace and name
    * @param sinceMs when the hold began
    */
-  public record Young(int replicas, long sinceMs) {}
+  public record Young(String pod, int replicas, long sinceMs) {}
 }

@@ -12,6 +12,7 @@ import java.util.function.Supplier;
  */
 public final class LoadCache {
   private final long staleAfterMs;
+  private final double halfLifeMs;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
 
   /** What a reading says beside that it is newer; the last is the most. */
@@ -26,8 +27,12 @@ public final class LoadCache {
     }
   }
 
-  public LoadCache(long staleAfterMs) {
+  /**
+   * @param halfLifeMs in that time the mean of what a pod uses forgets half
+   */
+  public LoadCache(long staleAfterMs, double halfLifeMs) {
     this.staleAfterMs = staleAfterMs;
+    this.halfLifeMs = halfLifeMs;
   }
 
   /**
@@ -35,6 +40,7 @@ public final class LoadCache {
    *
    * @param readings by uuid, only of GPUs that could be read; GPUs left out keep their last one
    *     until the node no longer has them
+   *     <p>What single pods use is smoothed here, from their first reading on.
    * @param present uuids of the node's GPUs; the others are forgotten
    */
   public News put(String node, Map<String, LoadReading> readings, Supplier<Set<String>> present) {
@@ -42,7 +48,7 @@ public final class LoadCache {
     kept.version++;
     News news = News.NONE;
     for (var entry : readings.entrySet()) {
-      news = news.or(kept.put(entry.getKey(), entry.getValue()));
+      news = news.or(kept.put(entry.getKey(), entry.getValue(), halfLifeMs));
     }
     if (kept.size() > readings.size()) {
       kept.retain(present.get());

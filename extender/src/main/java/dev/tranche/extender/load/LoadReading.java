@@ -9,19 +9,35 @@ import java.util.Map;
  * @param sampledAtMs on the extender's monotonic clock: receipt less the age that the sender states
  * @param memoryUsedBytesByPod by {@code namespace/name}, of the above; empty where the node cannot
  *     tell its processes apart
+ * @param smByPod SM utilization likewise, 0 to 1; what is nobody's is under {@link #OTHERS}. Empty
+ *     where the node cannot tell its processes apart
  */
 public record LoadReading(
     long memoryUsedBytes,
     double smMean,
     int processes,
     long sampledAtMs,
-    Map<String, Long> memoryUsedBytesByPod) {
+    Map<String, Long> memoryUsedBytesByPod,
+    Map<String, Double> smByPod) {
+  /** Who is no pod. */
+  public static final String OTHERS = "";
+
   public LoadReading {
     memoryUsedBytesByPod = Map.copyOf(memoryUsedBytesByPod);
+    smByPod = Map.copyOf(smByPod);
   }
 
   public LoadReading(long memoryUsedBytes, double smMean, int processes, long sampledAtMs) {
     this(memoryUsedBytes, smMean, processes, sampledAtMs, Map.of());
+  }
+
+  public LoadReading(
+      long memoryUsedBytes,
+      double smMean,
+      int processes,
+      long sampledAtMs,
+      Map<String, Long> memoryUsedBytesByPod) {
+    this(memoryUsedBytes, smMean, processes, sampledAtMs, memoryUsedBytesByPod, Map.of());
   }
 
   public long ageMs(long nowMs) {

@@ -2,6 +2,7 @@ package dev.tranche.extender.load;
 
 import dev.tranche.extender.load.LoadCache.News;
 import java.util.Arrays;
+import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -25,12 +26,19 @@ final class NodeReadings {
   @SuppressWarnings({"unchecked", "rawtypes"}) // Java has no arrays of parameterized types.
   private Map<String, Long>[] memoryUsedBytesByPod = new Map[GPUS];
 
-  News put(String uuid, LoadReading reading) {
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Likewise.
+  private Map<String, Double>[] smByPod = new Map[GPUS];
+
+  News put(String uuid, LoadReading reading, double halfLifeMs) {
     int i = indexOf(uuid);
-    News news = i < 0 ? News.SOME : news(i, reading);
-    if (i < 0) {
+    boolean known = i >= 0;
+    if (!known) {
       i = add(uuid);
     }
+    double kept = Math.pow(0.5, Math.max(0, reading.sampledAtMs() - sampledAtMs[i]) / halfLifeMs);
+    Map<String, Double> means = means(smByPod[i], reading.smByPod(), kept);
+    News news = known ? news(i, reading, means) : News.SOME;
+    smByPod[i] = means;
     memoryUsedBytes[i] = reading.memoryUsedBytes();
     smMean[i] = reading.smMean();
     processes[i] = reading.processes();
@@ -39,7 +47,7 @@ final class NodeReadings {
     return news;
   }
 
-  private News news(int i, LoadReading reading) {
+  private News news(int i, LoadReading reading, Map<String, Double> means) {
     if (memoryUsedBytes[i] > reading.memoryUsedBytes()) {
       return News.EASED;
     }
@@ -47,12 +55,28 @@ final class NodeReadings {
         memoryUsedBytes[i] == reading.memoryUsedBytes()
             && smMean[i] == reading.smMean()
             && processes[i] == reading.processes()
-            && memoryUsedBytesByPod[i].equals(reading.memoryUsedBytesByPod());
+            && memoryUsedBytesByPod[i].equals(reading.memoryUsedBytesByPod())
+            && smByPod[i].equals(means);
     return same ? News.NONE : News.SOME;
   }
 
   int size() {
     return count;
+  }
+
+  /** Who is new begins with what was read first. */
+  private static Map<String, Double> means(
+      Map<String, Double> before, Map<String, Double> now, double kept) {
+    if (before.isEmpty() || now.isEmpty()) {
+      return now;
+    }
+    var means = new HashMap<String, Double>(2 * now.size());
+    now.forEach(
+        (pod, sm) -> {
+          double mean = before.getOrDefault(pod, sm);
+          means.put(pod, mean * kept + sm * (1 - kept));
+        });
+    return Map.copyOf(means);
   }
 
   Optional<LoadReading> get(String uuid) {
@@ -65,7 +89,8 @@ final class NodeReadings {
                 smMean[i],
                 processes[i],
                 sampledAtMs[i],
-                memoryUsedBytesByPod[i]));
+                memoryUsedBytesByPod[i],
+                smByPod[i]));
   }
 
   /** When the first that is not stale becomes so; never: the largest number. */
@@ -89,6 +114,7 @@ final class NodeReadings {
     for (int i = kept; i < uuids.length; i++) {
       uuids[i] = "";
       memoryUsedBytesByPod[i] = Map.of();
+      smByPod[i] = Map.of();
     }
   }
 
@@ -110,8 +136,10 @@ final class NodeReadings {
       processes = Arrays.copyOf(processes, longer);
       sampledAtMs = Arrays.copyOf(sampledAtMs, longer);
       memoryUsedBytesByPod = Arrays.copyOf(memoryUsedBytesByPod, longer);
+      smByPod = Arrays.copyOf(smByPod, longer);
     }
     uuids[count] = uuid;
+    smByPod[count] = Map.of();
     return count++;
   }
 
@@ -122,5 +150,6 @@ final class NodeReadings {
     processes[to] = processes[from];
     sampledAtMs[to] = sampledAtMs[from];
     memoryUsedBytesByPod[to] = memoryUsedBytesByPod[from];
+    smByPod[to] = smByPod[from];
   }
 }

@@ -1,5 +1,7 @@
 package dev.tranche.extender.placement;
 
+import dev.tranche.extender.load.Odds;
+
 /**
  * One GPU at one moment, as a pod that looks for room sees it.
  *
@@ -14,6 +16,8 @@ package dev.tranche.extender.placement;
  * @param measured false: no reading, or one past its age; {@code smLoad} then says nothing
  * @param guarded replicas that the real free memory cannot back are refused
  * @param unfitBecause the node's words for why it is unhealthy or cordoned; else empty
+ * @param outlook what the load may turn out to be; says nothing where it is not measured
+ * @param memoryNobodysBytes in use by nobody known
  */
 public record GpuView(
     String uuid,
@@ -30,14 +34,59 @@ public record GpuView(
     double smLoad,
     boolean measured,
     boolean guarded,
-    String unfitBecause) {
+    String unfitBecause,
+    Outlook outlook,
+    long memoryNobodysBytes) {
   public static final int UNLIMITED = Integer.MAX_VALUE;
 
   /**
-   * Part of the usable memory that may be in use beyond the grants before replicas are refused: an
-   * idle driver or a display server keeps some, and must not make a whole GPU unplaceable.
+   * Part of the usable memory that may be missing before replicas are refused: a pod that takes its
+   * share and a CUDA context besides must not keep the rest of the GPU from being placed.
    */
-  static final double MEMORY_SLACK_RATIO = 0.02;
+  private static final double MEMORY_SLACK_RATIO = 0.005;
+
+  /**
+   * Likewise where nobody known has it: an idle driver or a display server keeps some, and must not
+   * make a whole GPU unplaceable.
+   */
+  private static final double NOBODYS_SLACK_RATIO = 0.015;
+
+  /** Nobody on it is new. */
+  public GpuView(
+      String uuid,
+      int index,
+      String model,
+      String resource,
+      int replicas,
+      boolean healthy,
+      boolean cordoned,
+      int freeReplicas,
+      int freeClients,
+      long memoryUsableBytes,
+      long memoryFreeBytes,
+      double smLoad,
+      boolean measured,
+      boolean guarded,
+      String unfitBecause) {
+    this(
+        uuid,
+        index,
+        model,
+        resource,
+        replicas,
+        healthy,
+        cordoned,
+        freeReplicas,
+        freeClients,
+        memoryUsableBytes,
+        memoryFreeBytes,
+        smLoad,
+        measured,
+        guarded,
+        unfitBecause,
+        Outlook.certain(smLoad, Odds.GUESS),
+        0);
+  }
 
   /** Memory that so many replicas are granted. */
   public long grantedBytes(int share) {
@@ -49,7 +98,8 @@ public record GpuView(
     if (memoryUsableBytes <= 0 || !guarded) {
       return replicas;
     }
-    double slack = memoryUsableBytes * MEMORY_SLACK_RATIO;
+    double nobodys = Math.min((double) memoryNobodysBytes, memoryUsableBytes * NOBODYS_SLACK_RATIO);
+    double slack = memoryUsableBytes * MEMORY_SLACK_RATIO + nobodys;
     double backed = (memoryFreeBytes + slack) * replicas / memoryUsableBytes;
     return (int) Math.max(0, Math.min(replicas, Math.floor(backed)));
   }

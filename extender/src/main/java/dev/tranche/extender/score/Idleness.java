@@ -35,8 +35,11 @@ public record Idleness(int gpus, int idle) {
     return new Idleness(gpus + other.gpus, idle + other.idle);
   }
 
-  /** Fewer than half: those that are left are worth keeping for pods that may need all of one. */
+  /**
+   * Fewer than three quarters: those that are left are worth keeping for pods that may need all of
+   * one.
+   */
   public boolean scarce() {
-    return gpus >= PLANNED_FROM_GPUS && 2 * idle < gpus;
+    return gpus >= PLANNED_FROM_GPUS && 4 * idle < 3 * gpus;
   }
 }

@@ -1,6 +1,8 @@
 package dev.tranche.extender.score;
 
+import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Outlook;
 
 /**
  * What it costs to put a share on a GPU, in GPUs' worth of work; pure. Nobody knows what a pod is
@@ -10,13 +12,8 @@ import dev.tranche.extender.placement.GpuView;
  * place more than a little everywhere, since some newcomer turns out to want all of a GPU.
  */
 final class Overload {
-  /** A pod's real use in terms of its share, roughly: most use less, some use far more. */
-  private static final double[] USES = {0.25, 1, 2, 4};
-
-  private static final double[] USES_ODDS = {0.5, 0.3, 0.1, 0.1};
-
   /** An empty GPU's headroom for newcomers counts that much of work that is lost for certain. */
-  private static final double ROOM_PRICE = 0.1;
+  private static final double ROOM_PRICE = 0.05;
 
   /** Loads nearer than this are the same load, rather than noise. */
   private static final double LOAD_STEP = 0.025;
@@ -27,15 +24,26 @@ final class Overload {
   private Overload() {}
 
   static double cost(GpuView gpu, int share) {
-    double said = gpu.measured() ? gpu.smLoad() : UNMEASURED_LOAD;
-    double load = Math.round(Math.max(0, said) / LOAD_STEP) * LOAD_STEP;
     double ask = (double) share / gpu.replicas();
     double free = (double) gpu.freeReplicas() / gpu.replicas();
+    Odds odds = gpu.outlook().odds();
+    if (!gpu.measured()) {
+      return cost(UNMEASURED_LOAD, free, ask, odds);
+    }
+    double cost = 0;
+    for (Outlook.Chance chance : gpu.outlook().chances()) {
+      double load = Math.round(chance.load() / LOAD_STEP) * LOAD_STEP;
+      cost += chance.odds() * cost(load, free, ask, odds);
+    }
+    return cost;
+  }
+
+  private static double cost(double load, double free, double ask, Odds odds) {
     double cost = ROOM_PRICE * room(load, free);
-    for (int i = 0; i < USES.length; i++) {
-      double expected = load + Math.min(1, ask * USES[i]);
+    for (Odds.Part part : odds.parts()) {
+      double expected = load + Math.min(1, ask * part.times());
       double lost = Math.max(0, expected - 1) - Math.max(0, load - 1);
-      cost += USES_ODDS[i] * (lost - ROOM_PRICE * room(expected, free - ask));
+      cost += part.odds() * (lost - ROOM_PRICE * room(expected, free - ask));
     }
     return cost;
   }
@@ -43,6 +51,6 @@ final class Overload {
   /** What a GPU is worth to newcomers; 1 when it is empty. */
   private static double room(double load, double free) {
     double headroom = Math.max(0, 1 - load);
-    return headroom * headroom * Math.max(0, free);
+    return headroom * headroom * headroom * Math.max(0, free);
   }
 }

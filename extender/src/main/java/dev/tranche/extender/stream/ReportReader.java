@@ -88,7 +88,8 @@ public final class ReportReader {
         Math.clamp(load.getSmUtilizationMeanPercent() / 100.0, 0, 1),
         load.getProcesses(),
         nowMs - ageMs,
-        memoryByPod(gpu.getPodUsesList()));
+        memoryByPod(gpu.getPodUsesList()),
+        smByPod(gpu.getPodUsesList(), load.getSmUtilizationPercent()));
   }
 
   /** A pod's containers together. */
@@ -97,6 +98,22 @@ public final class ReportReader {
     for (PodUse use : containers) {
       byPod.merge(use.getNamespace() + "/" + use.getPod(), use.getMemoryUsedBytes(), Long::sum);
     }
+    return byPod;
+  }
+
+  /** Likewise, 0 to 1, and what is left for others. */
+  private static Map<String, Double> smByPod(List<PodUse> containers, double allPercent) {
+    if (containers.isEmpty()) {
+      return Map.of();
+    }
+    var byPod = new HashMap<String, Double>();
+    double others = allPercent;
+    for (PodUse use : containers) {
+      double percent = Math.clamp(use.getSmUtilizationPercent(), 0, 100);
+      byPod.merge(use.getNamespace() + "/" + use.getPod(), percent / 100, Double::sum);
+      others -= percent;
+    }
+    byPod.put(LoadReading.OTHERS, Math.clamp(others / 100, 0, 1));
     return byPod;
   }
 

@@ -43,6 +43,9 @@ public final class Core {
   /** At the clock, by who looks at many nodes: often enough to stop well within a millisecond. */
   static final int LOOK_EVERY = 64;
 
+  /** A pod is known for long enough when the mean of its use has forgotten half that often. */
+  private static final double HALF_LIVES_YOUNG = 3;
+
   static final String LATE = "the decision took too long; this is tried again";
 
   private static final Logger log = LoggerFactory.getLogger(Core.class);
@@ -83,7 +86,7 @@ public final class Core {
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
     this.ledger = new Ledger(timing);
-    this.loads = new LoadCache(staleAfterMs);
+    this.loads = new LoadCache(staleAfterMs, timing.youngMs() / HALF_LIVES_YOUNG);
     this.fleet = new Fleet(ledger, loads, timing.youngMs(), guard);
     this.evaluations = new Evaluations(ledger, loads, fleet);
     this.waiting = new Waiting(fleet, metrics);
@@ -231,6 +234,7 @@ public final class Core {
   /** A node's report: who holds what, and its load. */
   public void reported(Event.Reported report, Map<String, LoadReading> readings) {
     settle(apply(report));
+    fleet.learn(report, readings);
     News news = loads.put(report.node(), readings, () -> uuids(report.state()));
     if (news == News.EASED) {
       waiting.changed(report.node());

@@ -1,5 +1,6 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
@@ -7,15 +8,19 @@ import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.Odds;
+import dev.tranche.extender.load.UseHistory;
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.placement.Outcome;
+import dev.tranche.extender.placement.Outlook;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Idleness;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -24,10 +29,13 @@ import java.util.function.Predicate;
 
 /** The Ledger and the load side by side: what the verbs decide on. */
 public final class Fleet {
+  private static final Outlook NOTHING_READ = Outlook.certain(0, Odds.GUESS);
+
   private final Ledger ledger;
   private final LoadCache loads;
   private final long youngMs;
   private final MemoryGuard guard;
+  private final UseHistory history = new UseHistory();
 
   /**
    * @param youngMs for so long after it began a hold may be missing in the mean load
@@ -129,6 +137,13 @@ public final class Fleet {
     Optional<LoadReading> reading = loads.get(node, facts.uuid());
     boolean measured = reading.isPresent() && !loads.stale(reading.get(), nowMs);
     int taken = facts.replicas() - gpu.freeReplicas();
+    long granted = facts.memoryUsableBytes() / facts.replicas() * taken;
+    // One past its age still counts: memory in use must not look free for want of news.
+    Beyond beyond =
+        reading
+            .filter(r -> guard != MemoryGuard.OFF)
+            .map(r -> beyondGrants(node, facts, granted, r, present))
+            .orElse(Beyond.NOTHING);
     return new GpuView(
         facts.uuid(),
         facts.index(),
@@ -142,27 +157,82 @@ public final class Fleet {
             ? GpuView.UNLIMITED
             : Math.max(0, facts.clientsMax() - gpu.heldClients()),
         facts.memoryUsableBytes(),
-        memoryFree(node, gpu, taken, reading, present),
+        Math.max(0, facts.memoryUsableBytes() - granted - beyond.pods() - beyond.nobodys()),
         reading.map(r -> r.smMean() + unmeasured(gpu, r)).orElse((double) taken / facts.replicas()),
         measured,
         guard == MemoryGuard.ENFORCE,
-        facts.healthy() ? facts.cordonReason() : facts.healthReason());
+        facts.healthy() ? facts.cordonReason() : facts.healthReason(),
+        reading.map(r -> outlook(node, gpu, r, present)).orElse(NOTHING_READ),
+        beyond.nobodys());
+  }
+
+  /** What settled pods and others use, as measured of each; the rest are newcomers. */
+  private Outlook outlook(String node, NodeView.Gpu gpu, LoadReading reading, Present present) {
+    Map<String, Double> uses = reading.smByPod();
+    double settled = uses.isEmpty() ? reading.smMean() : sum(uses) - goneUse(node, uses, present);
+    var newcomers = new ArrayList<Outlook.Newcomer>(gpu.young().size());
+    for (NodeView.Young young : gpu.young()) {
+      double pending = pending(young, reading);
+      double used = uses.getOrDefault(young.pod(), 0.0);
+      if (pending > 0) {
+        settled -= used;
+        double asked = (double) young.replicas() / gpu.facts().replicas();
+        newcomers.add(new Outlook.Newcomer(asked, used, pending));
+      }
+    }
+    return Outlook.of(Math.max(0, settled), newcomers, history.odds());
+  }
+
+  private static double sum(Map<String, Double> uses) {
+    double sum = 0;
+    for (double use : uses.values()) {
+      sum += use;
+    }
+    return sum;
+  }
+
+  private double goneUse(String node, Map<String, Double> uses, Present present) {
+    double gone = 0;
+    if (!present.gone().isEmpty()) {
+      for (Hold hold : ledger.holds(node)) {
+        gone += present.gone().contains(hold.uid()) ? uses.getOrDefault(hold.key(), 0.0) : 0;
+      }
+    }
+    return gone;
   }
 
   /**
-   * A reading past its age still counts, since memory that was in use must not look free for want
-   * of news.
+   * Counts what pods use that are known for long enough since the readings before.
+   *
+   * @param readings by uuid, of which the cache has not been told yet
    */
-  private long memoryFree(
-      String node, NodeView.Gpu gpu, int taken, Optional<LoadReading> reading, Present present) {
-    long usable = gpu.facts().memoryUsableBytes();
-    long granted = usable / gpu.facts().replicas() * taken;
-    long beyond =
-        reading
-            .filter(r -> guard != MemoryGuard.OFF)
-            .map(r -> beyondGrants(node, gpu.facts(), granted, r, present))
-            .orElse(0L);
-    return Math.max(0, usable - granted - beyond);
+  void learn(Event.Reported report, Map<String, LoadReading> readings) {
+    for (GpuFacts gpu : report.state().gpus()) {
+      LoadReading now = readings.get(gpu.uuid());
+      if (now == null || now.smByPod().isEmpty()) {
+        continue;
+      }
+      Optional<LoadReading> before = loads.get(report.node(), gpu.uuid());
+      long beforeMs = before.map(LoadReading::sampledAtMs).orElse(Long.MIN_VALUE);
+      for (Hold hold : ledger.holds(report.node())) {
+        long knownMs = hold.sinceMs() + youngMs;
+        int share = hold.held().getOrDefault(gpu.uuid(), 0);
+        Double use = now.smByPod().get(hold.key());
+        if (share > 0 && use != null && knownMs <= now.sampledAtMs() && knownMs > beforeMs) {
+          double mean = before.map(b -> b.smByPod().getOrDefault(hold.key(), use)).orElse(use);
+          history.add(mean, (double) share / gpu.replicas());
+        }
+      }
+    }
+  }
+
+  /**
+   * Memory in use that no grant covers.
+   *
+   * @param pods that have more than theirs
+   */
+  private record Beyond(long pods, long nobodys) {
+    static final Beyond NOTHING = new Beyond(0, 0);
   }
 
   /**
@@ -170,11 +240,11 @@ public final class Fleet {
    * cannot tell its processes apart, all that is measured beyond the grants. Of pods that are taken
    * to have ended their measured use is, or else their grant.
    */
-  private long beyondGrants(
+  private Beyond beyondGrants(
       String node, GpuFacts gpu, long granted, LoadReading reading, Present present) {
     Map<String, Long> uses = reading.memoryUsedBytesByPod();
     if (uses.isEmpty() && present.gone().isEmpty()) {
-      return Math.max(0, reading.memoryUsedBytes() - granted);
+      return new Beyond(0, Math.max(0, reading.memoryUsedBytes() - granted));
     }
     long over = 0;
     long explained = 0;
@@ -190,16 +260,22 @@ public final class Fleet {
       }
     }
     long unexplained = Math.max(0, reading.memoryUsedBytes() - explained);
-    return uses.isEmpty() ? Math.max(0, unexplained - granted) : over + unexplained;
+    return uses.isEmpty()
+        ? new Beyond(0, Math.max(0, unexplained - granted))
+        : new Beyond(over, unexplained);
   }
 
   /** Granted shares of pods that began too late to be in the mean; it fades as the mean follows. */
   private double unmeasured(NodeView.Gpu gpu, LoadReading reading) {
     double share = 0;
     for (NodeView.Young young : gpu.young()) {
-      double measured = (double) (reading.sampledAtMs() - young.sinceMs()) / youngMs;
-      share += young.replicas() * (1 - Math.clamp(measured, 0, 1));
+      share += young.replicas() * pending(young, reading);
     }
     return share / gpu.facts().replicas();
+  }
+
+  private double pending(NodeView.Young young, LoadReading reading) {
+    double measured = (double) (reading.sampledAtMs() - young.sinceMs()) / youngMs;
+    return 1 - Math.clamp(measured, 0, 1);
   }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
@@ -15,12 +16,20 @@ import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.PoolOptions;
 import io.vertx.core.net.SocketAddress;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /** A kube-scheduler that keeps its connection to an extender that leads no more. */
 final class HandOverIT {
+  private static final long WITHIN_S = 20;
+  private static final String ASKING =
+      """
+      {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"containers": [
+        {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}, "NodeNames": []}
+      """;
+
   private final Vertx vertx = Vertx.vertx();
   private final Verbs verbs = Verbs.idle(new ExtenderMetrics(new SimpleMeterRegistry()));
 
@@ -45,35 +54,43 @@ final class HandOverIT {
         vertx.createHttpClient(
             options.setUseAlpn(true).setProtocolVersion(version),
             new PoolOptions().setHttp1MaxSize(1).setHttp2MaxSize(1));
-    HttpClientRequest first = request(http, server.port());
+    Context client = vertx.getOrCreateContext();
+    Answer first = ask(client, http, server.port());
     assertThat(first.version()).isEqualTo(version);
-    assertThat(answer(first)).contains("has not read the cluster's");
-    HttpClientRequest second = request(http, server.port());
-    assertThat(second.connection().localAddress()).isEqualTo(first.connection().localAddress());
-    assertThat(answer(second)).contains("has not read the cluster's");
+    assertThat(first.body()).contains("has not read the cluster's");
+    Answer second = ask(client, http, server.port());
+    assertThat(second.from()).isEqualTo(first.from());
 
     verbs.core().synced();
     verbs.core().gate(() -> Optional.of("another leads"));
-    HttpClientRequest third = request(http, server.port());
-    assertThat(third.connection().localAddress()).isEqualTo(first.connection().localAddress());
+    Answer third = ask(client, http, server.port());
+    assertThat(third.from()).isEqualTo(first.from());
+    assertThat(third.body()).contains("another leads");
+    third.ended().await(WITHIN_S, TimeUnit.SECONDS);
+  }
+
+  /**
+   * @param ended completes when the connection is closed
+   */
+  private record Answer(HttpVersion version, SocketAddress from, String body, Future<Void> ended) {}
+
+  private static Answer ask(Context client, HttpClientAgent http, int port) throws Exception {
+    Promise<Answer> answered = Promise.promise();
+    client.runOnContext(
+        go ->
+            http.request(HttpMethod.POST, port, "127.0.0.1", "/filter")
+                .compose(HandOverIT::answer)
+                .onComplete(answered));
+    return answered.future().await(WITHIN_S, TimeUnit.SECONDS);
+  }
+
+  private static Future<Answer> answer(HttpClientRequest request) {
     Promise<Void> ended = Promise.promise();
-    third.connection().closeHandler(ended::complete);
-    assertThat(answer(third)).contains("another leads");
-    ended.future().await();
-  }
-
-  private static HttpClientRequest request(HttpClientAgent http, int port) {
-    return http.request(HttpMethod.POST, port, "127.0.0.1", "/filter").await();
-  }
-
-  private static String answer(HttpClientRequest request) {
-    String asking =
-        """
-        {"Pod": {"metadata": {"name": "p", "namespace": "n", "uid": "u"}, "spec": {"containers": [
-          {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}, "NodeNames": []}
-        """;
-    Future<String> body =
-        request.send(asking).compose(response -> response.body()).map(Object::toString);
-    return body.await();
+    SocketAddress from = request.connection().localAddress();
+    request.connection().closeHandler(closed -> ended.tryComplete());
+    return request
+        .send(ASKING)
+        .compose(response -> response.body())
+        .map(body -> new Answer(request.version(), from, body.toString(), ended.future()));
   }
 }

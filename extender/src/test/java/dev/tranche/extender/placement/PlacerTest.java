@@ -99,9 +99,11 @@ final class PlacerTest {
   }
 
   @Test
-  void memoryOfAnIdleDriver_leavesTheWholeGpuPlaceable() {
-    GpuView gpu = view("a", 10, 10, 10 * GIB - (100L << 20), 0);
-    assertThat(Placer.place(ask(app(10)), List.of(gpu), order())).isInstanceOf(Outcome.Fits.class);
+  void memoryOfAContextBesideItsGrant_leavesTheRestPlaceable() {
+    GpuView gpu = view("a", 10, 5, 5 * GIB - (40L << 20), 0);
+    assertThat(Placer.place(ask(app(5)), List.of(gpu), order())).isInstanceOf(Outcome.Fits.class);
+    GpuView over = view("a", 10, 5, 5 * GIB - (100L << 20), 0);
+    assertThat(Placer.place(ask(app(5)), List.of(over), order())).isEqualTo(refused(Reason.MEMORY));
   }
 
   @Test

@@ -2,9 +2,11 @@ package dev.tranche.extender.score;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.AllowList;
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Outlook;
 import java.util.List;
 import java.util.OptionalInt;
 
@@ -17,6 +19,17 @@ final class Gpus {
    */
   static GpuView gpu(
       String uuid, int index, int free, double memoryFree, double sm, boolean measured) {
+    return gpu(uuid, index, free, memoryFree, measured, Outlook.certain(sm, Odds.GUESS), sm);
+  }
+
+  static GpuView gpu(
+      String uuid,
+      int index,
+      int free,
+      double memoryFree,
+      boolean measured,
+      Outlook outlook,
+      double sm) {
     return new GpuView(
         uuid,
         index,
@@ -32,7 +45,9 @@ final class Gpus {
         sm,
         measured,
         true,
-        "");
+        "",
+        outlook,
+        0);
   }
 
   /** One container with one share. */

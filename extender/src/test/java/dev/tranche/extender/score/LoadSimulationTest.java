@@ -2,21 +2,26 @@ package dev.tranche.extender.score;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.load.UseHistory;
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Outlook;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.PriorityQueue;
 import java.util.Random;
+import java.util.Set;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * What the order of GPUs is worth when all is known at once but what newcomers will use. Pods that
- * use more or less than they ask for come and go on 200 GPUs, 70 % of the replicas asked for; work
- * is lost where more is wanted than a GPU has. The benchmark {@code load} does the same through a
- * kube-scheduler. Seeded: it has the same outcome every time.
+ * What the order of GPUs is worth when all is known soon but what newcomers will use. Pods that use
+ * more or less than they ask for come and go on 200 GPUs, 70 % of the replicas asked for; work is
+ * lost where more is wanted than a GPU has. What a pod uses is known once so many others have come
+ * after it, and the odds are learnt from those that are. The benchmark {@code load} does the same
+ * through a kube-scheduler. Seeded: it has the same outcome every time.
  */
 final class LoadSimulationTest {
   private static final int GPUS = 200;
@@ -32,12 +37,23 @@ final class LoadSimulationTest {
 
   private static final Ask ASK = Gpus.ask(1);
 
-  private record Pod(int share, double use, double life) {}
+  /** So many pods come until a pod's use is known. */
+  private static final int NEWCOMERS = 13;
+
+  /**
+   * @param number no other has it
+   */
+  private record Pod(int number, int share, double use, double life) {
+    double asked() {
+      return (double) share / REPLICAS;
+    }
+  }
 
   private record End(double at, int gpu, Pod pod) {}
 
   private static final class Gpu {
     final int index;
+    final Set<Pod> pods = new LinkedHashSet<>();
     int taken;
     double use;
 
@@ -48,10 +64,20 @@ final class LoadSimulationTest {
     void add(Pod pod, int sign) {
       taken += sign * pod.share();
       use += sign * pod.use();
+      if (sign > 0) {
+        pods.add(pod);
+      } else {
+        pods.remove(pod);
+      }
     }
   }
 
   private final List<Gpu> gpus = new ArrayList<>();
+
+  /** Whose use is not known yet, the oldest first. */
+  private final Set<Pod> newcomers = new LinkedHashSet<>();
+
+  private UseHistory history = new UseHistory();
 
   @Test
   void sparing_losesAQuarterOfTheWorkThatSpreadLoses_andLessThanLoadAlone() {
@@ -73,6 +99,8 @@ final class LoadSimulationTest {
    */
   private double lost(Policy plenty, Policy scarce, long seed) {
     gpus.clear();
+    newcomers.clear();
+    history = new UseHistory();
     for (int i = 0; i < GPUS; i++) {
       gpus.add(new Gpu(i));
     }
@@ -84,7 +112,7 @@ final class LoadSimulationTest {
     int allocated = 0;
     boolean full = false;
     for (int i = 0; i < PODS; i++) {
-      Pod pod = next(random);
+      Pod pod = next(i, random);
       now += full ? 0 : FILL;
       while (!ends.isEmpty() && ends.element().at() <= now) {
         End end = ends.remove();
@@ -106,23 +134,33 @@ final class LoadSimulationTest {
         gpu = best(plenty, scarce, pod);
       }
       gpus.get(gpu).add(pod, 1);
+      came(pod);
       allocated += pod.share();
       ends.add(new End(now + pod.life(), gpu, pod));
     }
     return lost / wanted;
   }
 
-  private static Pod next(Random random) {
+  private void came(Pod pod) {
+    newcomers.add(pod);
+    if (newcomers.size() > NEWCOMERS) {
+      Pod known = newcomers.iterator().next();
+      newcomers.remove(known);
+      history.add(known.use(), known.asked());
+    }
+  }
+
+  private static Pod next(int number, Random random) {
     int share = SHARES[random.nextInt(SHARES.length)];
     int draw = random.nextInt(100);
     double uses = draw < 50 ? 0.1 : draw < 80 ? 1 : draw < 95 ? 2 : 5;
     double life = Math.clamp(-Math.log(1 - random.nextDouble()), 0.1, 5);
-    return new Pod(share, Math.min(1, uses * share / REPLICAS), life);
+    return new Pod(number, share, Math.min(1, uses * share / REPLICAS), life);
   }
 
   /** -1: no room. */
   private int best(Policy plenty, Policy scarce, Pod pod) {
-    List<GpuView> views = gpus.stream().map(LoadSimulationTest::view).toList();
+    List<GpuView> views = gpus.stream().map(this::view).toList();
     Policy policy = Idleness.of(ASK, views).scarce() ? scarce : plenty;
     return views.stream()
         .filter(g -> g.freeReplicas() >= pod.share())
@@ -131,8 +169,20 @@ final class LoadSimulationTest {
         .orElse(-1);
   }
 
-  private static GpuView view(Gpu gpu) {
-    double load = Math.clamp(gpu.use, 0, 1);
-    return Gpus.gpu("gpu" + gpu.index, gpu.index, REPLICAS - gpu.taken, 1, load, true);
+  private GpuView view(Gpu gpu) {
+    double settled = 0;
+    double asked = 0;
+    var unknown = new ArrayList<Outlook.Newcomer>(0);
+    for (Pod pod : gpu.pods) {
+      if (newcomers.contains(pod)) {
+        unknown.add(new Outlook.Newcomer(pod.asked(), 0, 1));
+        asked += pod.asked();
+      } else {
+        settled += pod.use();
+      }
+    }
+    var outlook = Outlook.of(Math.min(1, settled), unknown, history.odds());
+    double load = Math.min(1, settled) + asked;
+    return Gpus.gpu("gpu" + gpu.index, gpu.index, REPLICAS - gpu.taken, 1, true, outlook, load);
   }
 }

@@ -2,7 +2,9 @@ package dev.tranche.extender.score;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Outlook;
 import dev.tranche.extender.placement.Placement;
 import java.util.Collections;
 import java.util.List;
@@ -37,6 +39,14 @@ final class OverloadTest {
   }
 
   @Test
+  void newcomerWhoseUseIsUnknown_isARiskThatItsShareDoesNotShow() {
+    assertThat(cost(List.of(new Outlook.Newcomer(0.3, 0, 1)), 5)).isGreaterThan(cost(0.3, 7, 5));
+    assertThat(cost(List.of(new Outlook.Newcomer(0.3, 0.3, 0)), 5)).isEqualTo(cost(0.3, 7, 5));
+    assertThat(cost(List.of(new Outlook.Newcomer(0.3, 0.9, 0.5)), 5))
+        .isGreaterThan(cost(0.8, 7, 5));
+  }
+
+  @Test
   void cost_thatLosesMoreWork_isNotAlike() {
     double least = score(0.2).cost();
     assertThat(Scores.alike(score(0.2).cost(), least)).isTrue();
@@ -52,9 +62,9 @@ final class OverloadTest {
   }
 
   @Test
-  void idle_areScarceWhenFewerThanHalfAreLeft() {
-    assertThat(idleness(8, 8).scarce()).isFalse();
-    assertThat(idleness(7, 9).scarce()).isTrue();
+  void idle_areScarceWhenFewerThanThreeQuartersAreLeft() {
+    assertThat(idleness(12, 4).scarce()).isFalse();
+    assertThat(idleness(11, 5).scarce()).isTrue();
   }
 
   @Test
@@ -78,6 +88,11 @@ final class OverloadTest {
 
   private static double cost(double load, int free, int share) {
     return Overload.cost(gpu(load, free), share);
+  }
+
+  private static double cost(List<Outlook.Newcomer> newcomers, int share) {
+    var outlook = Outlook.of(0, newcomers, Odds.GUESS);
+    return Overload.cost(Gpus.gpu("gpu", 0, 7, 1, true, outlook, 0), share);
   }
 
   private static Scores.Score score(double load) {

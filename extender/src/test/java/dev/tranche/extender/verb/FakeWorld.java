@@ -75,15 +75,23 @@ final class FakeWorld implements Nodes, Api {
   }
 
   void report(String node, Gpu... gpus) {
-    var facts = new ArrayList<GpuFacts>();
     var readings = new HashMap<String, LoadReading>();
+    for (Gpu gpu : gpus) {
+      readings.put(
+          gpu.uuid(), new LoadReading(gpu.usedBytes(), gpu.sm(), 0, nowMs, gpu.usedBytesByPod()));
+    }
+    report(node, readings, gpus);
+  }
+
+  /**
+   * @param readings by uuid, instead of what the GPUs say
+   */
+  void report(String node, Map<String, LoadReading> readings, Gpu... gpus) {
+    var facts = new ArrayList<GpuFacts>();
     for (int i = 0; i < gpus.length; i++) {
       String uuid = gpus[i].uuid();
       facts.add(
           new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0, "", 0));
-      readings.put(
-          uuid,
-          new LoadReading(gpus[i].usedBytes(), gpus[i].sm(), 0, nowMs, gpus[i].usedBytesByPod()));
     }
     var state = new NodeState(true, facts, holdings, true, Map.of(), List.of());
     core.reported(new Event.Reported(node, state), readings);

@@ -136,6 +136,7 @@ final class VerbsTest {
     assertThat(offered(offering, "small", 1, names)).containsExactly("half");
     assertThat(world.core.ledger.hold("small").orElseThrow().node()).isEqualTo("half");
     assertThat(offered(offering, "large", 5, names)).containsExactly("idle");
+    world.report("half", gpus("h", 8, 0));
     world.report("busy", gpus("b", 4, 0));
     assertThat(offered(offering, "other", 1, names)).containsExactlyElementsOf(names);
     assertThat(world.core.explanations.get("ns/small").orElseThrow().policy())
@@ -199,6 +200,14 @@ final class VerbsTest {
     assertThat(memoryFree("a")).isZero();
     world.report("a", new Gpu("a0", 0, 4 * GIB, Map.of("ns/p", 3 * GIB)));
     assertThat(memoryFree("a")).isEqualTo(4 * GIB);
+  }
+
+  @Test
+  void memoryOfAnIdleDriver_leavesTheWholeGpuPlaceable() {
+    world.report("a", new Gpu("a0", 0, 150L << 20));
+    assertThat(nodes(FakeWorld.pod("whole", 10)).nodes()).contains("a");
+    world.report("a", new Gpu("a0", 0, 250L << 20));
+    assertThat(nodes(FakeWorld.pod("whole", 10)).refused()).containsEntry("a", Reason.MEMORY);
   }
 
   @Test

@@ -105,7 +105,8 @@ final class LoadRun {
   }
 
   private void drive(ExecutorService api) throws InterruptedException {
-    @Nullable Readings readings = nodes == null ? null : new Readings(use, places, nodes);
+    @Nullable Readings readings =
+        nodes == null ? null : new Readings(use, places, nodes, this::nowS);
     double readS = -Pace.READ_EVERY_S;
     int next = 0;
     int all = workload.pods().size();

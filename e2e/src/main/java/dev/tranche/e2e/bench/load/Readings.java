@@ -4,9 +4,11 @@ import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.PodUse;
 import dev.tranche.e2e.bench.plane.Population;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
+import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.function.DoubleSupplier;
 
 /** Reads what really happens as node plugins do, and has the simulated nodes report it. */
 final class Readings {
@@ -16,11 +18,16 @@ final class Readings {
   private final RealUse use;
   private final Places places;
   private final SimulatedNodes nodes;
+  private final DoubleSupplier clockS;
   private final double[] smMean;
   private final double[] smSent;
   private final double[] memorySent;
 
-  Readings(RealUse use, Places places, SimulatedNodes nodes) {
+  /**
+   * @param clockS that of what really happens; asked on any thread
+   */
+  Readings(RealUse use, Places places, SimulatedNodes nodes, DoubleSupplier clockS) {
+    this.clockS = clockS;
     this.use = use;
     this.places = places;
     this.nodes = nodes;
@@ -33,22 +40,30 @@ final class Readings {
 
   /** All GPUs once more. */
   void read(double passedS) {
-    var news = new LinkedHashSet<String>();
+    var news = new LinkedHashMap<String, List<RealUse.Reading>>();
     for (int gpu = 0; gpu < smMean.length; gpu++) {
       smMean[gpu] = Pace.mean(smMean[gpu], use.sm(gpu), passedS);
       nodes.load(places.node(gpu), places.uuid(gpu), load(gpu), uses(gpu));
       if (differs(gpu)) {
-        news.add(places.node(gpu));
+        news.put(places.node(gpu), new ArrayList<>());
       }
     }
     for (int gpu = 0; gpu < smMean.length; gpu++) {
-      if (news.contains(places.node(gpu))) {
+      List<RealUse.Reading> told = news.get(places.node(gpu));
+      if (told != null) {
         smSent[gpu] = smMean[gpu];
         memorySent[gpu] = use.memory(gpu);
-        use.read(gpu);
+        told.add(use.read(gpu));
       }
     }
-    news.forEach(nodes::report);
+    news.forEach(
+        (node, told) ->
+            nodes.report(
+                node,
+                () -> {
+                  double sentS = clockS.getAsDouble();
+                  told.forEach(reading -> reading.sent(sentS));
+                }));
   }
 
   /** Enough for a node plugin to report it at once. */

@@ -15,12 +15,27 @@ public final class RealUse {
   /** Readings older than this are nobody's last one any more. */
   private static final double REMEMBERED_S = 5;
 
-  /**
-   * One GPU's.
-   *
-   * @param memory in use of what is usable, 0 to 1
-   */
-  private record Reading(double atS, double memory) {}
+  /** One GPU's. */
+  public static final class Reading {
+    private final double memory;
+    private final double readS;
+
+    /** Nobody knows it before. */
+    private volatile double sentS = Double.MAX_VALUE;
+
+    /**
+     * @param memory in use of what is usable, 0 to 1
+     */
+    private Reading(double memory, double readS) {
+      this.memory = memory;
+      this.readS = readS;
+    }
+
+    /** On any thread. */
+    public void sent(double atS) {
+      sentS = atS;
+    }
+  }
 
   /** A pod on a GPU, with the memory that it got. */
   public record Use(Workload.Pod pod, double memory) {}
@@ -96,18 +111,18 @@ public final class RealUse {
       collisions++;
       double asked = (double) pod.replicas() / replicasPerGpu;
       Reading last = lastRead(on, decidedS);
-      if (1 - last.memory() < asked - EPSILON) {
+      if (1 - last.memory < asked - EPSILON) {
         foretellable++;
-        foretoldS = Math.max(foretoldS, decidedS - last.atS());
+        foretoldS = Math.max(foretoldS, decidedS - last.sentS);
       }
     }
     on.uses.add(new Use(pod, Math.clamp(pod.memory(), 0, Math.max(0, free))));
   }
 
   private static Reading lastRead(Gpu gpu, double byS) {
-    var last = new Reading(byS, 0);
+    var last = new Reading(0, byS);
     for (Reading reading : gpu.readings) {
-      last = reading.atS() <= byS ? reading : last;
+      last = reading.sentS <= byS ? reading : last;
     }
     return last;
   }
@@ -116,13 +131,15 @@ public final class RealUse {
     gpus.get(gpu).uses.removeIf(u -> u.pod().number() == pod.number());
   }
 
-  /** A GPU's memory has been read and reported. */
-  public void read(int gpu) {
+  /** A GPU's memory has been read, and is about to be reported. */
+  public Reading read(int gpu) {
     Gpu of = gpus.get(gpu);
-    of.readings.addLast(new Reading(nowS, of.memory()));
-    while (of.readings.size() > 1 && of.readings.getFirst().atS() < nowS - REMEMBERED_S) {
+    var reading = new Reading(of.memory(), nowS);
+    of.readings.addLast(reading);
+    while (of.readings.size() > 1 && of.readings.getFirst().readS < nowS - REMEMBERED_S) {
       of.readings.removeFirst();
     }
+    return reading;
   }
 
   public List<Use> uses(int gpu) {

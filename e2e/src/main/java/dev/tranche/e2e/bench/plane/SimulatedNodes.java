@@ -170,6 +170,18 @@ public final class SimulatedNodes implements AutoCloseable {
     on(node, SimulatedNode::report);
   }
 
+  /**
+   * @param sent told on our event loop, once the report has been written to the stream
+   */
+  public void report(String node, Runnable sent) {
+    on(
+        node,
+        of -> {
+          of.report();
+          sent.run();
+        });
+  }
+
   private void on(String node, java.util.function.Consumer<SimulatedNode> action) {
     SimulatedNode of = nodes.get(node);
     if (of == null) {

@@ -38,7 +38,7 @@ final class RealUseTest {
   void collision_isForetellable_whenAReadingByThenHadNoRoomForTheShare() {
     use.start(pod(1, 0.1, 0.9), 0, 0);
     use.advance(1);
-    use.read(0);
+    use.read(0).sent(1);
     use.start(pod(2, 0.1, 0.3), 0, 0.5);
     assertThat(use.collisions()).isEqualTo(1);
     assertThat(use.foretellable()).isZero();
@@ -46,6 +46,18 @@ final class RealUseTest {
     assertThat(use.collisions()).isEqualTo(2);
     assertThat(use.foretellable()).isEqualTo(1);
     assertThat(use.memory(0)).isCloseTo(1, EXACT);
+  }
+
+  @Test
+  void collision_isNotForetellable_byAReadingThatWasNotSentYet() {
+    use.start(pod(1, 0.1, 0.9), 0, 0);
+    RealUse.Reading reading = use.read(0);
+    use.start(pod(2, 0.1, 0.3), 0, 5);
+    assertThat(use.foretellable()).isZero();
+    reading.sent(4);
+    use.start(pod(3, 0.1, 0.3), 0, 5);
+    assertThat(use.foretellable()).isEqualTo(1);
+    assertThat(use.foretoldS()).isCloseTo(1, EXACT);
   }
 
   private static Pod pod(int number, double sm, double memory) {

@@ -1,0 +1,78 @@
+package dev.tranche.extender.placement;
+
+import dev.tranche.extender.load.Odds;
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What the SM load of a GPU may turn out to be. What pods use that are there for a while is known;
+ * each that is new may turn out to be any of the kinds that there are, so that two of them on one
+ * GPU are a risk that no mean load shows.
+ *
+ * @param chances together 1
+ * @param odds what one more pod may use
+ */
+public record Outlook(List<Chance> chances, Odds odds) {
+  /** Beyond so many newcomers on one GPU, each is taken to use what it asked for. */
+  private static final int WEIGHED_MAX = 2;
+
+  /**
+   * @param load above 1 when more is wanted than the GPU has
+   */
+  public record Chance(double load, double odds) {}
+
+  /**
+   * A pod that is not known for long yet.
+   *
+   * @param asked of one GPU, 0 to 1
+   * @param used so far
+   * @param pending how likely it is that it has not begun yet, 0 to 1
+   */
+  public record Newcomer(double asked, double used, double pending) {}
+
+  public Outlook {
+    chances = List.copyOf(chances);
+  }
+
+  /** Nobody is new. */
+  public static Outlook certain(double load, Odds odds) {
+    return new Outlook(List.of(new Chance(load, 1)), odds);
+  }
+
+  /**
+   * @param settled what the others use
+   */
+  public static Outlook of(double settled, List<Newcomer> newcomers, Odds odds) {
+    List<Chance> chances = List.of(new Chance(settled, 1));
+    for (int i = 0; i < newcomers.size(); i++) {
+      Newcomer newcomer = newcomers.get(i);
+      List<Chance> uses =
+          i < WEIGHED_MAX
+              ? uses(newcomer, odds)
+              : List.of(new Chance(Math.max(newcomer.asked(), newcomer.used()), 1));
+      chances = sums(chances, uses);
+    }
+    return new Outlook(chances, odds);
+  }
+
+  private static List<Chance> uses(Newcomer newcomer, Odds odds) {
+    var uses = new ArrayList<Chance>(odds.parts().size() + 1);
+    uses.add(new Chance(newcomer.used(), 1 - newcomer.pending()));
+    for (Odds.Part part : odds.parts()) {
+      double use = Math.max(newcomer.used(), Math.min(1, newcomer.asked() * part.times()));
+      uses.add(new Chance(use, newcomer.pending() * part.odds()));
+    }
+    uses.removeIf(use -> use.odds() <= 0);
+    return uses;
+  }
+
+  private static List<Chance> sums(List<Chance> some, List<Chance> others) {
+    var sums = new ArrayList<Chance>(some.size() * others.size());
+    for (Chance a : some) {
+      for (Chance b : others) {
+        sums.add(new Chance(a.load() + b.load(), a.odds() * b.odds()));
+      }
+    }
+    return sums;
+  }
+}

@@ -1,0 +1,109 @@
+package dev.tranche.extender.verb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.Odds;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Outlook;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import java.util.Map;
+import org.assertj.core.data.Offset;
+import org.junit.jupiter.api.Test;
+
+/** What is expected of pods that are new on their GPU, and what is learnt from them. */
+final class NewcomersTest {
+  private static final Offset<Double> EXACT = Offset.offset(1e-6);
+  private static final long YOUNG_MS = Timing.DEFAULT.youngMs();
+
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+
+  NewcomersTest() {
+    world.report("a", new Gpu("a0", 0, 0));
+  }
+
+  private GpuView gpu() {
+    return world.core.evaluate(FakeWorld.pod("p", 3), "a").gpus().getFirst();
+  }
+
+  private void bound(String name) {
+    world.core.told(new Event.PodSeen(FakeWorld.pod(name, 3, "tranche.dev/gpu=a0").on("a")));
+  }
+
+  private void read(long passedMs, Map<String, Double> smByPod) {
+    world.nowMs += passedMs;
+    var reading = new LoadReading(0, 0.1, 1, world.nowMs, Map.of(), smByPod);
+    world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0));
+  }
+
+  private static double least(Outlook outlook) {
+    return outlook.chances().stream().mapToDouble(Outlook.Chance::load).min().orElse(-1);
+  }
+
+  private static double most(Outlook outlook) {
+    return outlook.chances().stream().mapToDouble(Outlook.Chance::load).max().orElse(-1);
+  }
+
+  @Test
+  void newcomer_mayTurnOutToBeAnything_untilItIsKnown() {
+    bound("old");
+    read(YOUNG_MS, Map.of("ns/old", 0.2, LoadReading.OTHERS, 0.05));
+    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.25);
+    bound("new");
+    assertThat(most(gpu().outlook())).isGreaterThan(1);
+    assertThat(least(gpu().outlook())).isLessThan(0.35);
+    read(YOUNG_MS / 2, Map.of("ns/old", 0.2, "ns/new", 0.6, LoadReading.OTHERS, 0.05));
+    assertThat(least(gpu().outlook())).isCloseTo(0.85, EXACT);
+    read(YOUNG_MS / 2, Map.of("ns/old", 0.2, "ns/new", 0.6, LoadReading.OTHERS, 0.05));
+    assertThat(gpu().outlook().chances()).hasSize(1);
+    assertThat(least(gpu().outlook())).isCloseTo(0.85, EXACT);
+  }
+
+  @Test
+  void useOfAPod_isSmoothedFromItsFirstReadingOn() {
+    bound("old");
+    read(YOUNG_MS, Map.of("ns/old", 0.2));
+    read(YOUNG_MS / 3, Map.of("ns/old", 0.6));
+    assertThat(least(gpu().outlook())).isCloseTo(0.4, EXACT);
+  }
+
+  @Test
+  void nodeThatCannotTellItsPodsApart_isTakenAtItsMean() {
+    bound("old");
+    read(YOUNG_MS, Map.of());
+    assertThat(gpu().outlook()).isEqualTo(Outlook.certain(0.1, Odds.GUESS));
+  }
+
+  @Test
+  void eachPod_isLearntFromOnce_asSoonAsItIsKnown() {
+    for (int i = 0; i < 200; i++) {
+      world.report("a", new Gpu("a0", 0, 0));
+      bound("brief-" + i);
+      read(YOUNG_MS / 2, Map.of("ns/brief-" + i, 0.3));
+      world.core.told(new Event.PodGone("brief-" + i, "ns/brief-" + i));
+    }
+    assertThat(gpu().outlook().odds()).isEqualTo(Odds.GUESS);
+    bound("pod");
+    for (int i = 0; i < 200; i++) {
+      read(YOUNG_MS, Map.of("ns/pod", 0.3));
+    }
+    assertThat(exactly()).isLessThan(0.4);
+    for (int i = 0; i < 200; i++) {
+      bound("pod-" + i);
+      read(YOUNG_MS, Map.of("ns/pod-" + i, 0.3));
+      world.core.told(new Event.PodGone("pod-" + i, "ns/pod-" + i));
+    }
+    assertThat(exactly()).isGreaterThan(0.8);
+  }
+
+  /** How many are expected to use what they ask for. */
+  private double exactly() {
+    return gpu().outlook().odds().parts().stream()
+        .filter(part -> part.times() > 0.9 && part.times() < 1.1)
+        .mapToDouble(Odds.Part::odds)
+        .sum();
+  }
+}
