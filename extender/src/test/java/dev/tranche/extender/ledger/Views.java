@@ -1,6 +1,7 @@
 package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placement;
@@ -142,5 +143,10 @@ final class Views {
         true,
         true,
         "");
+  }
+
+  static GpuFacts gpu(String uuid, int index, int replicas) {
+    return new GpuFacts(
+        uuid, index, "Tesla T4", Names.RESOURCE, replicas, 16L << 30, true, "", 0, "", 0);
   }
 }

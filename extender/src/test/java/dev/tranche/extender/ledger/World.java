@@ -128,19 +128,7 @@ final class World {
     Node(String name, int... replicas) {
       this.name = name;
       for (int i = 0; i < replicas.length; i++) {
-        gpus.add(
-            new GpuFacts(
-                name + "-gpu-" + i,
-                i,
-                "Tesla T4",
-                Names.RESOURCE,
-                replicas[i],
-                16L << 30,
-                true,
-                "",
-                0,
-                "",
-                0));
+        gpus.add(Views.gpu(name + "-gpu-" + i, i, replicas[i]));
       }
     }
 
