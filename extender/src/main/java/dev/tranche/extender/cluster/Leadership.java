@@ -111,7 +111,10 @@ public final class Leadership implements AutoCloseable {
     @Override
     public synchronized void update(KubernetesClient writer, LeaderElectionRecord record) {
       super.update(writer, record);
-      renewedNs = beganNs;
+      // The elector releases the Lease by an update, too.
+      if (identity.equals(record.getHolderIdentity())) {
+        renewedNs = beganNs;
+      }
     }
   }
 

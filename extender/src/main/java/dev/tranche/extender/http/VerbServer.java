@@ -10,6 +10,7 @@ import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpVersion;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
@@ -85,6 +86,9 @@ public final class VerbServer extends VerticleBase {
     return request -> {
       if (core.gated()) {
         HttpConnection connection = request.connection();
+        if (request.version() == HttpVersion.HTTP_1_1) {
+          request.response().putHeader("Connection", "close");
+        }
         request.response().bodyEndHandler(said -> vertx.runOnContext(next -> hangUp(connection)));
       }
       requests.handle(request);

@@ -85,7 +85,7 @@ public final class ReportReader {
     long ageMs = Math.max(0, sentAtMs - load.getSampledAtMs());
     return new LoadReading(
         load.getMemoryUsedBytes(),
-        Math.clamp(load.getSmUtilizationMeanPercent() / 100.0, 0, 1),
+        part(load.getSmUtilizationMeanPercent()),
         load.getProcesses(),
         nowMs - ageMs,
         memoryByPod(gpu.getPodUsesList()),
@@ -107,14 +107,19 @@ public final class ReportReader {
       return Map.of();
     }
     var byPod = new HashMap<String, Double>();
-    double others = allPercent;
+    double others = part(allPercent);
     for (PodUse use : containers) {
-      double percent = Math.clamp(use.getSmUtilizationPercent(), 0, 100);
-      byPod.merge(use.getNamespace() + "/" + use.getPod(), percent / 100, Double::sum);
-      others -= percent;
+      double used = part(use.getSmUtilizationPercent());
+      byPod.merge(use.getNamespace() + "/" + use.getPod(), used, (a, b) -> Math.min(1, a + b));
+      others -= used;
     }
-    byPod.put(LoadReading.OTHERS, Math.clamp(others / 100, 0, 1));
+    byPod.put(LoadReading.OTHERS, Math.max(0, others));
     return byPod;
+  }
+
+  /** What is not a number would spoil every mean that it enters. */
+  private static double part(double percent) {
+    return Double.isNaN(percent) ? 0 : Math.clamp(percent / 100, 0, 1);
   }
 
   private static GpuFacts gpu(Gpu gpu, String model, String resource) {

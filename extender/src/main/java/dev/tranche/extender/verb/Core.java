@@ -234,7 +234,9 @@ public final class Core {
   /** A node's report: who holds what, and its load. */
   public void reported(Event.Reported report, Map<String, LoadReading> readings) {
     settle(apply(report));
-    fleet.learn(report, readings);
+    if (fleet.learn(report, readings)) {
+      evaluations.allChanged();
+    }
     News news = loads.put(report.node(), readings, () -> uuids(report.state()));
     if (news == News.EASED) {
       waiting.changed(report.node());

@@ -198,6 +198,11 @@ public final class Evaluations {
     }
   }
 
+  /** What newcomers may use is expected otherwise now. */
+  void allChanged() {
+    slots.values().forEach(slot -> slot.changed = true);
+  }
+
   /** Something about a node is different now. */
   void changed(String node) {
     Slot slot = slots.get(node);

@@ -29,8 +29,6 @@ import java.util.function.Predicate;
 
 /** The Ledger and the load side by side: what the verbs decide on. */
 public final class Fleet {
-  private static final Outlook NOTHING_READ = Outlook.certain(0, Odds.GUESS);
-
   private final Ledger ledger;
   private final LoadCache loads;
   private final long youngMs;
@@ -162,7 +160,9 @@ public final class Fleet {
         measured,
         guard == MemoryGuard.ENFORCE,
         facts.healthy() ? facts.cordonReason() : facts.healthReason(),
-        reading.map(r -> outlook(node, gpu, r, present)).orElse(NOTHING_READ),
+        reading
+            .map(r -> outlook(node, gpu, r, present))
+            .orElseGet(() -> Outlook.certain(0, history.odds())),
         beyond.nobodys());
   }
 
@@ -205,23 +205,30 @@ public final class Fleet {
    * Counts what pods use that are known for long enough since the readings before.
    *
    * @param readings by uuid, of which the cache has not been told yet
+   * @return whether the odds are others now, for every node
    */
-  void learn(Event.Reported report, Map<String, LoadReading> readings) {
+  boolean learn(Event.Reported report, Map<String, LoadReading> readings) {
+    Odds before = history.odds();
     for (GpuFacts gpu : report.state().gpus()) {
       LoadReading now = readings.get(gpu.uuid());
-      if (now == null || now.smByPod().isEmpty()) {
-        continue;
+      if (now != null && !now.smByPod().isEmpty()) {
+        loads
+            .get(report.node(), gpu.uuid())
+            .ifPresent(last -> learn(report.node(), gpu, last, now));
       }
-      Optional<LoadReading> before = loads.get(report.node(), gpu.uuid());
-      long beforeMs = before.map(LoadReading::sampledAtMs).orElse(Long.MIN_VALUE);
-      for (Hold hold : ledger.holds(report.node())) {
-        long knownMs = hold.sinceMs() + youngMs;
-        int share = hold.held().getOrDefault(gpu.uuid(), 0);
-        Double use = now.smByPod().get(hold.key());
-        if (share > 0 && use != null && knownMs <= now.sampledAtMs() && knownMs > beforeMs) {
-          double mean = before.map(b -> b.smByPod().getOrDefault(hold.key(), use)).orElse(use);
-          history.add(mean, (double) share / gpu.replicas());
-        }
+    }
+    return !history.odds().equals(before);
+  }
+
+  /** By their means so far: one reading alone says little. */
+  private void learn(String node, GpuFacts gpu, LoadReading last, LoadReading now) {
+    for (Hold hold : ledger.holds(node)) {
+      long knownMs = hold.sinceMs() + youngMs;
+      int share = hold.held().getOrDefault(gpu.uuid(), 0);
+      Double mean = last.smByPod().get(hold.key());
+      boolean still = share > 0 && now.smByPod().containsKey(hold.key());
+      if (still && mean != null && knownMs <= now.sampledAtMs() && knownMs > last.sampledAtMs()) {
+        history.add(mean, (double) share / gpu.replicas());
       }
     }
   }

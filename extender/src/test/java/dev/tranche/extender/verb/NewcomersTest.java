@@ -3,6 +3,7 @@ package dev.tranche.extender.verb;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.Odds;
@@ -82,21 +83,53 @@ final class NewcomersTest {
     for (int i = 0; i < 200; i++) {
       world.report("a", new Gpu("a0", 0, 0));
       bound("brief-" + i);
+      read(1, Map.of("ns/brief-" + i, 0.3));
       read(YOUNG_MS / 2, Map.of("ns/brief-" + i, 0.3));
       world.core.told(new Event.PodGone("brief-" + i, "ns/brief-" + i));
     }
     assertThat(gpu().outlook().odds()).isEqualTo(Odds.GUESS);
     bound("pod");
+    read(1, Map.of("ns/pod", 0.3));
     for (int i = 0; i < 200; i++) {
       read(YOUNG_MS, Map.of("ns/pod", 0.3));
     }
     assertThat(exactly()).isLessThan(0.4);
     for (int i = 0; i < 200; i++) {
       bound("pod-" + i);
+      read(1, Map.of("ns/pod-" + i, 0.3));
       read(YOUNG_MS, Map.of("ns/pod-" + i, 0.3));
       world.core.told(new Event.PodGone("pod-" + i, "ns/pod-" + i));
     }
     assertThat(exactly()).isGreaterThan(0.8);
+  }
+
+  @Test
+  void oneReadingAlone_teachesNothing() {
+    for (int i = 0; i < 200; i++) {
+      bound("pod-" + i);
+      read(YOUNG_MS, Map.of("ns/pod-" + i, 0.3));
+      world.core.told(new Event.PodGone("pod-" + i, "ns/pod-" + i));
+    }
+    assertThat(gpu().outlook().odds()).isEqualTo(Odds.GUESS);
+  }
+
+  @Test
+  void whatIsLearnt_holdsOnNodesThatSayNothingNew() {
+    world.report("idle", new Gpu("i0", 0, 0));
+    var pod = FakeWorld.pod("p", 3);
+    assertThat(odds(pod, "idle")).isEqualTo(Odds.GUESS);
+    for (int i = 0; i < 200; i++) {
+      bound("pod-" + i);
+      read(1, Map.of("ns/pod-" + i, 0.3));
+      world.report("idle", new Gpu("i0", 0, 0));
+      read(YOUNG_MS, Map.of("ns/pod-" + i, 0.3));
+      world.core.told(new Event.PodGone("pod-" + i, "ns/pod-" + i));
+    }
+    assertThat(odds(pod, "idle")).isNotEqualTo(Odds.GUESS).isEqualTo(odds(pod, "a"));
+  }
+
+  private Odds odds(PodFacts pod, String node) {
+    return world.core.evaluate(pod, node).gpus().getFirst().outlook().odds();
   }
 
   /** How many are expected to use what they ask for. */

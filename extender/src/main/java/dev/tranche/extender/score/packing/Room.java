@@ -56,15 +56,20 @@ public final class Room {
     return gpuMilli.length > 0 && gpuMilli[0] == Shape.WHOLE_MILLI;
   }
 
-  /** What a share would leave of the fullest GPU that has room for it. */
+  /**
+   * What the shares of a pod would leave of the last of the fullest GPUs that have room for them:
+   * the less, the tighter it fits. A pod without GPUs leaves nothing where there are none.
+   */
   int leftover(Shape shape) {
-    int least = Integer.MAX_VALUE;
-    for (int free : gpuMilli) {
-      if (free >= shape.milli()) {
-        least = Math.min(least, free - shape.milli());
-      }
+    if (gpuMilli.length == 0 && shape.count() == 0) {
+      return -1;
     }
-    return least;
+    int first = 0;
+    while (first < gpuMilli.length && gpuMilli[first] < shape.milli()) {
+      first++;
+    }
+    int last = first + Math.max(1, shape.count()) - 1;
+    return last < gpuMilli.length ? gpuMilli[last] - shape.milli() : Integer.MAX_VALUE;
   }
 
   /** How many pods of a shape with GPUs fit side by side, were there no others. */

@@ -34,6 +34,25 @@ final class PackerTest {
   }
 
   @Test
+  void cheapest_withMoreRoomsThanAreValued_isWhereThereAreNoGpus() {
+    learn(shape(8_000, 1, 1_000), 100);
+    var rooms = new ArrayList<Room>();
+    for (int i = 0; i < 2 * Packer.FRESH_MAX; i++) {
+      rooms.add(room(64_000 + i, 1_000, 1_000));
+    }
+    rooms.add(room(64_000));
+    assertThat(packer.cheapest(Shape.withoutGpu(4_000, 1_024), rooms))
+        .containsExactly(2 * Packer.FRESH_MAX);
+  }
+
+  @Test
+  void leftover_isOfTheLastGpuThatThePodNeeds() {
+    assertThat(room(1, 500, 600, 1_000).leftover(shape(1, 2, 500))).isEqualTo(100);
+    assertThat(room(1, 300, 600).leftover(shape(1, 1, 500))).isEqualTo(100);
+    assertThat(room(1, 300, 600).leftover(shape(1, 2, 500))).isEqualTo(Integer.MAX_VALUE);
+  }
+
+  @Test
   void choose_leavesWhatTheNextPodsNeed() {
     learn(shape(1_000, 1, 700), 100);
     // Best fit would take the 700, and leave 400 and 300, which serve nobody.

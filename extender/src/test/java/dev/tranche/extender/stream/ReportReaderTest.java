@@ -1,0 +1,45 @@
+package dev.tranche.extender.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.PodUse;
+import dev.tranche.extender.load.LoadReading;
+import java.util.Map;
+import java.util.Objects;
+import org.junit.jupiter.api.Test;
+
+final class ReportReaderTest {
+  private static LoadReading read(double meanPercent, double... percentsOfOnePod) {
+    var load =
+        GpuLoad.newBuilder()
+            .setSmUtilizationPercent(100)
+            .setSmUtilizationMeanPercent((float) meanPercent);
+    var gpu = Gpu.newBuilder().setUuid("GPU-0").setLoad(load);
+    for (double percent : percentsOfOnePod) {
+      gpu.addPodUses(
+          PodUse.newBuilder()
+              .setNamespace("ns")
+              .setPod("p")
+              .setSmUtilizationPercent((float) percent));
+    }
+    var report = NodeReport.newBuilder().addGpus(gpu).build();
+    return Objects.requireNonNull(ReportReader.read("node", report, 0).readings().get("GPU-0"));
+  }
+
+  @Test
+  void useOfAPod_isThatOfItsContainers_upToAWholeGpu() {
+    assertThat(read(50, 25, 50).smByPod())
+        .isEqualTo(Map.of("ns/p", 0.75, LoadReading.OTHERS, 0.25));
+    assertThat(read(50, 80, 70).smByPod()).isEqualTo(Map.of("ns/p", 1.0, LoadReading.OTHERS, 0.0));
+  }
+
+  @Test
+  void whatIsNoNumber_isNothing() {
+    LoadReading reading = read(Float.NaN, Float.NaN, 50);
+    assertThat(reading.smMean()).isZero();
+    assertThat(reading.smByPod()).containsEntry("ns/p", 0.5);
+  }
+}
