@@ -1,7 +1,5 @@
 package dev.tranche.extender.placement;
 
-import dev.tranche.extender.load.Odds;
-
 /**
  * One GPU at one moment, as a pod that looks for room sees it.
  *
@@ -50,43 +48,6 @@ public record GpuView(
    * make a whole GPU unplaceable.
    */
   private static final double NOBODYS_SLACK_RATIO = 0.015;
-
-  /** Nobody on it is new. */
-  public GpuView(
-      String uuid,
-      int index,
-      String model,
-      String resource,
-      int replicas,
-      boolean healthy,
-      boolean cordoned,
-      int freeReplicas,
-      int freeClients,
-      long memoryUsableBytes,
-      long memoryFreeBytes,
-      double smLoad,
-      boolean measured,
-      boolean guarded,
-      String unfitBecause) {
-    this(
-        uuid,
-        index,
-        model,
-        resource,
-        replicas,
-        healthy,
-        cordoned,
-        freeReplicas,
-        freeClients,
-        memoryUsableBytes,
-        memoryFreeBytes,
-        smLoad,
-        measured,
-        guarded,
-        unfitBecause,
-        Outlook.certain(smLoad, Odds.GUESS),
-        0);
-  }
 
   /** Memory that so many replicas are granted. */
   public long grantedBytes(int share) {

@@ -3,7 +3,9 @@ package dev.tranche.extender.http;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.NodeView.Availability;
+import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Outlook;
 import dev.tranche.extender.verb.Inspection;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -71,7 +73,9 @@ final class PagesTest {
             0.3,
             true,
             true,
-            "");
+            "",
+            Outlook.certain(0.3, Odds.GUESS),
+            0);
     return new Inspection.Gpu(view, 0, 0.3, 3L << 30, 100, List.of());
   }
 }

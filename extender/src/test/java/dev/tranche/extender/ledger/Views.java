@@ -2,8 +2,10 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outcome;
+import dev.tranche.extender.placement.Outlook;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.score.Policy;
@@ -142,7 +144,9 @@ final class Views {
         0,
         true,
         true,
-        "");
+        "",
+        Outlook.certain(0, Odds.GUESS),
+        0);
   }
 
   static GpuFacts gpu(String uuid, int index, int replicas) {

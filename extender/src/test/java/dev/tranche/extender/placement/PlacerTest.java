@@ -6,6 +6,7 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Container;
 import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Names;
+import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.score.Policy;
 import java.util.List;
 import java.util.OptionalInt;
@@ -145,7 +146,9 @@ final class PlacerTest {
             0,
             true,
             true,
-            "");
+            "",
+            Outlook.certain(0, Odds.GUESS),
+            0);
     GpuView cordoned =
         new GpuView(
             "b",
@@ -162,7 +165,9 @@ final class PlacerTest {
             0,
             true,
             true,
-            "");
+            "",
+            Outlook.certain(0, Odds.GUESS),
+            0);
     assertThat(place(ask(app(1)), ill, cordoned)).isEqualTo(refused(Reason.UNFIT));
   }
 
@@ -184,7 +189,9 @@ final class PlacerTest {
             0,
             true,
             true,
-            "");
+            "",
+            Outlook.certain(0, Odds.GUESS),
+            0);
     assertThat(place(ask(app(1)), gpu)).isEqualTo(refused(Reason.CLIENTS));
   }
 
@@ -249,6 +256,8 @@ final class PlacerTest {
         sm,
         true,
         true,
-        "");
+        "",
+        Outlook.certain(sm, Odds.GUESS),
+        0);
   }
 }
