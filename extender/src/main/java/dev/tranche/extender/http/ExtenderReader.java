@@ -11,6 +11,7 @@ import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt;
+import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -27,7 +28,16 @@ public final class ExtenderReader {
   private static final JsonFactory FACTORY = new JsonFactory();
   private final List<String> resources;
 
-  /** So many nodes were named last; the next request names about as many. */
+  /** Of what is read: a larger one is made for once. */
+  private static final int SCRATCH_BYTES_MAX = 1 << 20;
+
+  /** A name with its quotes and comma has more. */
+  private static final int NAME_BYTES_MIN = 4;
+
+  private final NameTable names = new NameTable();
+  private byte[] scratch = new byte[1 << 14];
+
+  /** So many nodes were named at most; the next request names about as many, if it is that long. */
   private int before;
 
   public ExtenderReader(List<String> resources) {
@@ -40,23 +50,23 @@ public final class ExtenderReader {
     void read(String name) throws IOException;
   }
 
-  public ExtenderArgs args(byte[] json) throws MalformedException {
-    try (JsonParser parser = FACTORY.createParser(json)) {
+  public ExtenderArgs args(Buffer json) throws MalformedException {
+    try (JsonParser parser = parser(json)) {
       var pod = new PodDraft();
-      var names = new ArrayList<@Nullable List<String>>(1);
+      var nodes = new ArrayList<@Nullable List<String>>(1);
       var choosy = new AtomicBoolean();
       object(
           parser,
           field -> {
             switch (field) {
               case "Pod" -> pod(parser, pod, choosy);
-              case "NodeNames" -> names.add(strings(parser));
+              case "NodeNames" -> nodes.add(names(parser, json.length()));
               default -> parser.skipChildren();
             }
           });
       return new ExtenderArgs(
           identified(pod),
-          names.isEmpty() ? null : names.getLast(),
+          nodes.isEmpty() ? null : nodes.getLast(),
           pod.host().total(),
           choosy.get());
     } catch (IOException e) {
@@ -64,8 +74,19 @@ public final class ExtenderReader {
     }
   }
 
-  public ExtenderPreemptionArgs preemption(byte[] json) throws MalformedException {
-    try (JsonParser parser = FACTORY.createParser(json)) {
+  /** Over bytes that serve again for the next request. */
+  private JsonParser parser(Buffer json) throws IOException {
+    int length = json.length();
+    byte[] bytes = length <= scratch.length ? scratch : new byte[length + length / 4];
+    if (bytes.length <= SCRATCH_BYTES_MAX) {
+      scratch = bytes;
+    }
+    json.getBytes(bytes);
+    return FACTORY.createParser(bytes, 0, length);
+  }
+
+  public ExtenderPreemptionArgs preemption(Buffer json) throws MalformedException {
+    try (JsonParser parser = parser(json)) {
       var pod = new PodDraft();
       var byNode = new ArrayList<@Nullable Map<String, Preempt.OfNode>>(1);
       object(
@@ -127,9 +148,9 @@ public final class ExtenderReader {
     }
   }
 
-  public ExtenderBindingArgs binding(byte[] json) throws MalformedException {
+  public ExtenderBindingArgs binding(Buffer json) throws MalformedException {
     var values = new HashMap<String, String>();
-    try (JsonParser parser = FACTORY.createParser(json)) {
+    try (JsonParser parser = parser(json)) {
       texts(parser, values);
     } catch (IOException e) {
       throw new MalformedException("not the extender's JSON: " + e.getMessage());
@@ -275,17 +296,20 @@ public final class ExtenderReader {
         });
   }
 
-  private @Nullable List<String> strings(JsonParser parser) throws IOException {
+  private @Nullable List<String> names(JsonParser parser, int bytes) throws IOException {
     if (parser.currentToken() != JsonToken.START_ARRAY) {
       parser.skipChildren();
       return null;
     }
-    var strings = new ArrayList<String>(before);
+    var all = new ArrayList<String>(Math.min(before, bytes / NAME_BYTES_MIN));
     while (parser.nextToken() != JsonToken.END_ARRAY) {
-      strings.add(text(parser));
+      all.add(
+          parser.currentToken() == JsonToken.VALUE_STRING
+              ? names.of(parser.getTextCharacters(), parser.getTextOffset(), parser.getTextLength())
+              : text(parser));
     }
-    before = strings.size();
-    return strings;
+    before = Math.max(before, all.size());
+    return all;
   }
 
   private static String text(JsonParser parser) throws IOException {

@@ -125,14 +125,10 @@ public final class Filter {
     if (before != Policy.LOAD && before != Policy.SPARING) {
       return;
     }
-    Idleness all = Idleness.NONE;
-    for (Evaluation evaluation : fitting) {
-      all = all.plus(evaluation.idleness());
-    }
-    for (Evaluation evaluation : refused) {
-      all = all.plus(evaluation.idleness());
-    }
-    core.spare(all.scarce());
+    var all = new Idleness.Sum();
+    fitting.forEach(evaluation -> all.add(evaluation.idleness()));
+    refused.forEach(evaluation -> all.add(evaluation.idleness()));
+    core.spare(all.total().scarce());
     if (core.policyOf(pod) != before) {
       Function<String, Evaluation> evaluator = core.evaluator(pod);
       fitting.replaceAll(evaluation -> evaluator.apply(evaluation.node()));
