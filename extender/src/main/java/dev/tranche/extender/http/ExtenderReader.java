@@ -14,6 +14,7 @@ import dev.tranche.extender.verb.Preempt;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -31,14 +32,10 @@ public final class ExtenderReader {
   /** Of what is read: a larger one is made for once. */
   private static final int SCRATCH_BYTES_MAX = 1 << 20;
 
-  /** A name with its quotes and comma has more. */
-  private static final int NAME_BYTES_MIN = 4;
-
   private final NameTable names = new NameTable();
   private byte[] scratch = new byte[1 << 14];
 
-  /** So many nodes were named at most; the next request names about as many, if it is that long. */
-  private int before;
+  private final List<String> nodes = new ArrayList<>();
 
   public ExtenderReader(List<String> resources) {
     this.resources = List.copyOf(resources);
@@ -50,23 +47,24 @@ public final class ExtenderReader {
     void read(String name) throws IOException;
   }
 
+  /** The nodes' names hold until the next request is read. */
   public ExtenderArgs args(Buffer json) throws MalformedException {
     try (JsonParser parser = parser(json)) {
       var pod = new PodDraft();
-      var nodes = new ArrayList<@Nullable List<String>>(1);
+      var named = new ArrayList<@Nullable List<String>>(1);
       var choosy = new AtomicBoolean();
       object(
           parser,
           field -> {
             switch (field) {
               case "Pod" -> pod(parser, pod, choosy);
-              case "NodeNames" -> nodes.add(names(parser, json.length()));
+              case "NodeNames" -> named.add(names(parser));
               default -> parser.skipChildren();
             }
           });
       return new ExtenderArgs(
           identified(pod),
-          nodes.isEmpty() ? null : nodes.getLast(),
+          named.isEmpty() ? null : named.getLast(),
           pod.host().total(),
           choosy.get());
     } catch (IOException e) {
@@ -296,20 +294,19 @@ public final class ExtenderReader {
         });
   }
 
-  private @Nullable List<String> names(JsonParser parser, int bytes) throws IOException {
+  private @Nullable List<String> names(JsonParser parser) throws IOException {
     if (parser.currentToken() != JsonToken.START_ARRAY) {
       parser.skipChildren();
       return null;
     }
-    var all = new ArrayList<String>(Math.min(before, bytes / NAME_BYTES_MIN));
+    nodes.clear();
     while (parser.nextToken() != JsonToken.END_ARRAY) {
-      all.add(
+      nodes.add(
           parser.currentToken() == JsonToken.VALUE_STRING
               ? names.of(parser.getTextCharacters(), parser.getTextOffset(), parser.getTextLength())
               : text(parser));
     }
-    before = Math.max(before, all.size());
-    return all;
+    return Collections.unmodifiableList(nodes);
   }
 
   private static String text(JsonParser parser) throws IOException {
