@@ -66,12 +66,23 @@ final class GpuLabels {
 
   // Like Feature Discovery, which knows one product per node; of equals the one seen first.
   private static Optional<List<Gpu>> mostNumerous(List<Gpu> gpus) {
+    if (gpus.stream().allMatch(gpu -> alike(gpu, gpus.getFirst()))) {
+      return Optional.of(gpus).filter(all -> !all.isEmpty());
+    }
     Map<String, List<Gpu>> byProduct =
         gpus.stream().collect(Collectors.groupingBy(GpuLabels::product));
     return byProduct.values().stream()
         .max(
             Comparator.<List<Gpu>>comparingInt(List::size)
                 .thenComparingInt(alike -> -alike.getFirst().getIndex()));
+  }
+
+  /** Of one product for sure. Nearly all nodes' are, and each report asks. */
+  private static boolean alike(Gpu gpu, Gpu first) {
+    return gpu.getModel().equals(first.getModel())
+        && gpu.getMigProfile().equals(first.getMigProfile())
+        && gpu.getResource().equals(first.getResource())
+        && shared(gpu) == shared(first);
   }
 
   private static Map<String, String> of(Gpu gpu, int count) {

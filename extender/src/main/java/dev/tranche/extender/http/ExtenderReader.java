@@ -11,8 +11,10 @@ import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt;
+import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -27,8 +29,13 @@ public final class ExtenderReader {
   private static final JsonFactory FACTORY = new JsonFactory();
   private final List<String> resources;
 
-  /** So many nodes were named last; the next request names about as many. */
-  private int before;
+  /** Of what is read: a larger one is made for once. */
+  private static final int SCRATCH_BYTES_MAX = 1 << 20;
+
+  private final NameTable names = new NameTable();
+  private byte[] scratch = new byte[1 << 14];
+
+  private final List<String> nodes = new ArrayList<>();
 
   public ExtenderReader(List<String> resources) {
     this.resources = List.copyOf(resources);
@@ -40,23 +47,24 @@ public final class ExtenderReader {
     void read(String name) throws IOException;
   }
 
-  public ExtenderArgs args(byte[] json) throws MalformedException {
-    try (JsonParser parser = FACTORY.createParser(json)) {
+  /** The nodes' names hold until the next request is read. */
+  public ExtenderArgs args(Buffer json) throws MalformedException {
+    try (JsonParser parser = parser(json)) {
       var pod = new PodDraft();
-      var names = new ArrayList<@Nullable List<String>>(1);
+      var named = new ArrayList<@Nullable List<String>>(1);
       var choosy = new AtomicBoolean();
       object(
           parser,
           field -> {
             switch (field) {
               case "Pod" -> pod(parser, pod, choosy);
-              case "NodeNames" -> names.add(strings(parser));
+              case "NodeNames" -> named.add(names(parser));
               default -> parser.skipChildren();
             }
           });
       return new ExtenderArgs(
           identified(pod),
-          names.isEmpty() ? null : names.getLast(),
+          named.isEmpty() ? null : named.getLast(),
           pod.host().total(),
           choosy.get());
     } catch (IOException e) {
@@ -64,8 +72,19 @@ public final class ExtenderReader {
     }
   }
 
-  public ExtenderPreemptionArgs preemption(byte[] json) throws MalformedException {
-    try (JsonParser parser = FACTORY.createParser(json)) {
+  /** Over bytes that serve again for the next request. */
+  private JsonParser parser(Buffer json) throws IOException {
+    int length = json.length();
+    byte[] bytes = length <= scratch.length ? scratch : new byte[length + length / 4];
+    if (bytes.length <= SCRATCH_BYTES_MAX) {
+      scratch = bytes;
+    }
+    json.getBytes(bytes);
+    return FACTORY.createParser(bytes, 0, length);
+  }
+
+  public ExtenderPreemptionArgs preemption(Buffer json) throws MalformedException {
+    try (JsonParser parser = parser(json)) {
       var pod = new PodDraft();
       var byNode = new ArrayList<@Nullable Map<String, Preempt.OfNode>>(1);
       object(
@@ -127,9 +146,9 @@ public final class ExtenderReader {
     }
   }
 
-  public ExtenderBindingArgs binding(byte[] json) throws MalformedException {
+  public ExtenderBindingArgs binding(Buffer json) throws MalformedException {
     var values = new HashMap<String, String>();
-    try (JsonParser parser = FACTORY.createParser(json)) {
+    try (JsonParser parser = parser(json)) {
       texts(parser, values);
     } catch (IOException e) {
       throw new MalformedException("not the extender's JSON: " + e.getMessage());
@@ -275,17 +294,19 @@ public final class ExtenderReader {
         });
   }
 
-  private @Nullable List<String> strings(JsonParser parser) throws IOException {
+  private @Nullable List<String> names(JsonParser parser) throws IOException {
     if (parser.currentToken() != JsonToken.START_ARRAY) {
       parser.skipChildren();
       return null;
     }
-    var strings = new ArrayList<String>(before);
+    nodes.clear();
     while (parser.nextToken() != JsonToken.END_ARRAY) {
-      strings.add(text(parser));
+      nodes.add(
+          parser.currentToken() == JsonToken.VALUE_STRING
+              ? names.of(parser.getTextCharacters(), parser.getTextOffset(), parser.getTextLength())
+              : text(parser));
     }
-    before = strings.size();
-    return strings;
+    return Collections.unmodifiableList(nodes);
   }
 
   private static String text(JsonParser parser) throws IOException {

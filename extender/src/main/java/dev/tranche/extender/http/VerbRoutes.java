@@ -92,7 +92,7 @@ public final class VerbRoutes {
 
   @FunctionalInterface
   private interface Decision {
-    Future<Answer> of(byte[] body) throws MalformedException;
+    Future<Answer> of(Buffer body) throws MalformedException;
   }
 
   public Router router(Vertx vertx) {
@@ -108,9 +108,15 @@ public final class VerbRoutes {
   private void verb(Router router, Verb verb, Decision decision) {
     String path = "/" + verb;
     router.post(path).handler(call -> enter(call, verb));
-    router.post(path).handler(BodyHandler.create(false).setBodyLimit(Gate.BODY_BYTES_MAX));
+    router.post(path).handler(body());
     router.post(path).handler(call -> answer(call, verb, decision));
     router.post(path).failureHandler(call -> unread(call, verb));
+  }
+
+  private static BodyHandler body() {
+    return BodyHandler.create(false)
+        .setBodyLimit(Gate.BODY_BYTES_MAX)
+        .setPreallocateBodyBuffer(true);
   }
 
   /** What waits beyond the bounds is refused unread. */
@@ -202,7 +208,7 @@ public final class VerbRoutes {
     }
     Buffer body = call.body().buffer();
     try {
-      return decision.of(body == null ? new byte[0] : body.getBytes());
+      return decision.of(body == null ? Buffer.buffer() : body);
     } catch (MalformedException malformed) {
       return Future.succeededFuture(undecided(verb, String.valueOf(malformed.getMessage())));
     } catch (RuntimeException bug) {
@@ -220,7 +226,7 @@ public final class VerbRoutes {
     return new Answer(ExtenderWriter.error(String.valueOf(sentence)), true);
   }
 
-  private Future<Answer> filter(byte[] body) throws MalformedException {
+  private Future<Answer> filter(Buffer body) throws MalformedException {
     ExtenderArgs args = reader.args(body);
     List<String> names = args.nodeNames();
     if (names == null) {
@@ -236,7 +242,7 @@ public final class VerbRoutes {
     return Future.succeededFuture(new Answer(ExtenderWriter.filter(answer), failed));
   }
 
-  private Future<Answer> prioritize(byte[] body) throws MalformedException {
+  private Future<Answer> prioritize(Buffer body) throws MalformedException {
     ExtenderArgs args = reader.args(body);
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores = new HashMap<>();
@@ -247,7 +253,7 @@ public final class VerbRoutes {
   }
 
   /** Prioritize for the pods that ask for no GPU; the others are asked about elsewhere. */
-  private Future<Answer> pack(byte[] body) throws MalformedException {
+  private Future<Answer> pack(Buffer body) throws MalformedException {
     ExtenderArgs args = reader.args(body);
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores =
@@ -257,14 +263,14 @@ public final class VerbRoutes {
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
 
-  private Future<Answer> bind(byte[] body) throws MalformedException {
+  private Future<Answer> bind(Buffer body) throws MalformedException {
     ExtenderBindingArgs args = reader.binding(body);
     return bind.bind(args.key(), args.podUid(), args.node())
         .map(error -> new Answer(ExtenderWriter.bound(error), error.isPresent()));
   }
 
   /** The verb's result has no Error: anything but 200 means that nobody is evicted. */
-  private Future<Answer> preempt(byte[] body) throws MalformedException {
+  private Future<Answer> preempt(Buffer body) throws MalformedException {
     ExtenderPreemptionArgs args = reader.preemption(body);
     Map<String, Preempt.OfNode> victims = args.victims();
     if (victims == null) {

@@ -457,7 +457,8 @@ public final class Ledger {
   private void tick(Step step) {
     tombstones.values().removeIf(until -> until <= step.nowMs());
     for (NodeBook book : List.copyOf(nodes.values())) {
-      if (book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
+      if (!book.ended.isEmpty()
+          && book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
         book.changed();
       }
       for (Hold hold : List.copyOf(book.holds.values())) {

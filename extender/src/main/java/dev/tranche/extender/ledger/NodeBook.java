@@ -169,7 +169,7 @@ final class NodeBook {
     int held = 0;
     int lost = 0;
     int clients = stray.clients();
-    var young = new ArrayList<NodeView.Young>(0);
+    List<NodeView.Young> young = List.of();
     for (Hold hold : holds.values()) {
       if (!counted.test(hold)) {
         continue;
@@ -185,6 +185,7 @@ final class NodeBook {
         held += Math.max(0, here - retired);
         clients += clients(hold.placement(), gpu.uuid(), here);
         if (hold.sinceMs() >= youngSinceMs) {
+          young = young.isEmpty() ? new ArrayList<>(2) : young;
           young.add(new NodeView.Young(hold.key(), here, hold.sinceMs()));
         }
       }

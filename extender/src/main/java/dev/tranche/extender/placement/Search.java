@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Depth-first over the shares, GPUs in the policy's order, so that the first complete answer is the
@@ -40,10 +41,9 @@ final class Search {
     int clients = demand.containers().size();
     boolean single = demand.containers().stream().allMatch(c -> c.shares().size() == 1);
     if (single) {
-      for (Slot slot : ordered(peak)) {
-        if (slot.fits(peak, clients)) {
-          return Optional.of(peaked(List.of(new Placement.Share(slot.gpu.uuid(), peak))));
-        }
+      Slot best = best(peak, clients);
+      if (best != null) {
+        return Optional.of(peaked(List.of(new Placement.Share(best.gpu.uuid(), peak))));
       }
     }
     // What init containers leave behind on a second GPU nobody can see, so only what no GPU could
@@ -174,6 +174,19 @@ final class Search {
       }
     }
     return left == 0 ? Optional.of(shares) : Optional.empty();
+  }
+
+  /** The first of {@link #ordered} that fits, without the order: most pods want no more. */
+  private @Nullable Slot best(int replicas, int clients) {
+    Comparator<GpuView> order = this.order.forShare(replicas);
+    Slot best = null;
+    for (Slot slot : slots) {
+      boolean fits = slot.fits(replicas, clients);
+      if (fits && (best == null || order.compare(slot.gpu, best.gpu) < 0)) {
+        best = slot;
+      }
+    }
+    return best;
   }
 
   private List<Slot> ordered(int replicas) {

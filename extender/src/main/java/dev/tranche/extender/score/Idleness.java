@@ -31,8 +31,19 @@ public record Idleness(int gpus, int idle) {
     return new Idleness(gpus, idle);
   }
 
-  public Idleness plus(Idleness other) {
-    return new Idleness(gpus + other.gpus, idle + other.idle);
+  /** Of many nodes. */
+  public static final class Sum {
+    private int gpus;
+    private int idle;
+
+    public void add(Idleness one) {
+      gpus += one.gpus;
+      idle += one.idle;
+    }
+
+    public Idleness total() {
+      return new Idleness(gpus, idle);
+    }
   }
 
   /**

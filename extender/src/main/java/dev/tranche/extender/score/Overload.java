@@ -3,6 +3,7 @@ package dev.tranche.extender.score;
 import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outlook;
+import java.util.List;
 
 /**
  * What it costs to put a share on a GPU, in GPUs' worth of work; pure. Nobody knows what a pod is
@@ -31,7 +32,10 @@ final class Overload {
       return cost(UNMEASURED_LOAD, free, ask, odds);
     }
     double cost = 0;
-    for (Outlook.Chance chance : gpu.outlook().chances()) {
+    List<Outlook.Chance> chances = gpu.outlook().chances();
+    // By index: this is asked of every GPU of every node, and an iterator is one more object.
+    for (int i = 0; i < chances.size(); i++) {
+      Outlook.Chance chance = chances.get(i);
       double load = Math.round(chance.load() / LOAD_STEP) * LOAD_STEP;
       cost += chance.odds() * cost(load, free, ask, odds);
     }
@@ -40,7 +44,9 @@ final class Overload {
 
   private static double cost(double load, double free, double ask, Odds odds) {
     double cost = ROOM_PRICE * room(load, free);
-    for (Odds.Part part : odds.parts()) {
+    List<Odds.Part> parts = odds.parts();
+    for (int i = 0; i < parts.size(); i++) {
+      Odds.Part part = parts.get(i);
       double expected = load + Math.min(1, ask * part.times());
       double lost = Math.max(0, expected - 1) - Math.max(0, load - 1);
       cost += part.odds() * (lost - ROOM_PRICE * room(expected, free - ask));

@@ -16,6 +16,9 @@ public final class Explanations {
   /** So many of the nodes that lost are kept per pod. */
   static final int NODES_MAX = 8;
 
+  /** Once a pod is bound, so many: the question is then mostly about the node that it is on. */
+  static final int NODES_OF_BOUND_MAX = 3;
+
   private static final int PODS_MAX = 2_000;
   private final Cache<String, Trace> byKey =
       Caffeine.newBuilder().maximumSize(PODS_MAX).expireAfterWrite(Duration.ofHours(2)).build();
@@ -29,7 +32,7 @@ public final class Explanations {
   public record Chosen(Instant at, Evaluation evaluation, Placement placement) {}
 
   /**
-   * @param fitting the best of those that fit
+   * @param fitting the best of those that fit; fewer once the pod is bound
    * @param chosen null while the pod waits
    */
   public record Trace(
@@ -74,7 +77,10 @@ public final class Explanations {
                 pod,
                 before.policy(),
                 before.at(),
-                before.fitting(),
+                List.copyOf(
+                    before
+                        .fitting()
+                        .subList(0, Math.min(NODES_OF_BOUND_MAX, before.fitting().size()))),
                 before.fittingCount(),
                 before.refused(),
                 chosen));

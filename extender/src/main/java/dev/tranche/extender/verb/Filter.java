@@ -28,6 +28,11 @@ public final class Filter {
   /** Where the next search among equals begins. */
   private int turn;
 
+  /** Of the pod that is being decided on; thousands of lines, so they serve every pod. */
+  private final List<Evaluation> fitting = new ArrayList<>();
+
+  private final List<Evaluation> refused = new ArrayList<>();
+
   /**
    * @param offeredMax so many nodes at most, the best, are offered to a pod that states no soft
    *     preference: kube-scheduler then scores these instead of thousands. 0: all that fit.
@@ -87,8 +92,8 @@ public final class Filter {
   }
 
   private Answer decide(PodFacts pod, List<String> names, boolean choosy) {
-    var fitting = new ArrayList<Evaluation>(names.size());
-    var refused = new ArrayList<Evaluation>();
+    fitting.clear();
+    refused.clear();
     long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
     Function<String, Evaluation> evaluator = core.evaluator(pod);
     for (int i = 0; i < names.size(); i++) {
@@ -98,7 +103,7 @@ public final class Filter {
       Evaluation evaluation = evaluator.apply(names.get(i));
       (evaluation.fits() ? fitting : refused).add(evaluation);
     }
-    spare(pod, fitting, refused);
+    spare(pod);
     core.explanations.filtered(pod, core.policyOf(pod), fitting, refused);
     @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, untilMs) : null;
     if (wait != null) {
@@ -120,19 +125,15 @@ public final class Filter {
   }
 
   /** Policy {@code load} looks at its GPUs anew where idle ones have become scarce, or plenty. */
-  private void spare(PodFacts pod, List<Evaluation> fitting, List<Evaluation> refused) {
+  private void spare(PodFacts pod) {
     Policy before = core.policyOf(pod);
     if (before != Policy.LOAD && before != Policy.SPARING) {
       return;
     }
-    Idleness all = Idleness.NONE;
-    for (Evaluation evaluation : fitting) {
-      all = all.plus(evaluation.idleness());
-    }
-    for (Evaluation evaluation : refused) {
-      all = all.plus(evaluation.idleness());
-    }
-    core.spare(all.scarce());
+    var all = new Idleness.Sum();
+    fitting.forEach(evaluation -> all.add(evaluation.idleness()));
+    refused.forEach(evaluation -> all.add(evaluation.idleness()));
+    core.spare(all.total().scarce());
     if (core.policyOf(pod) != before) {
       Function<String, Evaluation> evaluator = core.evaluator(pod);
       fitting.replaceAll(evaluation -> evaluator.apply(evaluation.node()));

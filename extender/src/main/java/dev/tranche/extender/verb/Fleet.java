@@ -23,9 +23,9 @@ import dev.tranche.extender.score.Scores;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
+import org.jspecify.annotations.Nullable;
 
 /** The Ledger and the load side by side: what the verbs decide on. */
 public final class Fleet {
@@ -127,21 +127,24 @@ public final class Fleet {
   }
 
   private List<GpuView> gpus(NodeView view, Present present, long nowMs) {
-    return view.gpus().stream().map(gpu -> gpu(view.name(), gpu, present, nowMs)).toList();
+    var gpus = new GpuView[view.gpus().size()];
+    for (int i = 0; i < gpus.length; i++) {
+      gpus[i] = gpu(view.name(), view.gpus().get(i), present, nowMs);
+    }
+    return List.of(gpus);
   }
 
   private GpuView gpu(String node, NodeView.Gpu gpu, Present present, long nowMs) {
     var facts = gpu.facts();
-    Optional<LoadReading> reading = loads.get(node, facts.uuid());
-    boolean measured = reading.isPresent() && !loads.stale(reading.get(), nowMs);
+    @Nullable LoadReading reading = loads.get(node, facts.uuid()).orElse(null);
+    boolean measured = reading != null && !loads.stale(reading, nowMs);
     int taken = facts.replicas() - gpu.freeReplicas();
     long granted = facts.memoryUsableBytes() / facts.replicas() * taken;
     // One past its age still counts: memory in use must not look free for want of news.
     Beyond beyond =
-        reading
-            .filter(r -> guard != MemoryGuard.OFF)
-            .map(r -> beyondGrants(node, facts, granted, r, present))
-            .orElse(Beyond.NOTHING);
+        reading == null || guard == MemoryGuard.OFF
+            ? Beyond.NOTHING
+            : beyondGrants(node, facts, granted, reading, present);
     return new GpuView(
         facts.uuid(),
         facts.index(),
@@ -156,13 +159,13 @@ public final class Fleet {
             : Math.max(0, facts.clientsMax() - gpu.heldClients()),
         facts.memoryUsableBytes(),
         Math.max(0, facts.memoryUsableBytes() - granted - beyond.pods() - beyond.nobodys()),
-        reading.map(r -> r.smMean() + unmeasured(gpu, r)).orElse((double) taken / facts.replicas()),
+        reading == null
+            ? (double) taken / facts.replicas()
+            : reading.smMean() + unmeasured(gpu, reading),
         measured,
         guard == MemoryGuard.ENFORCE,
         facts.healthy() ? facts.cordonReason() : facts.healthReason(),
-        reading
-            .map(r -> outlook(node, gpu, r, present))
-            .orElseGet(() -> Outlook.certain(0, history.odds())),
+        reading == null ? Outlook.certain(0, history.odds()) : outlook(node, gpu, reading, present),
         beyond.nobodys());
   }
 
@@ -170,6 +173,9 @@ public final class Fleet {
   private Outlook outlook(String node, NodeView.Gpu gpu, LoadReading reading, Present present) {
     Map<String, Double> uses = reading.smByPod();
     double settled = uses.isEmpty() ? reading.smMean() : sum(uses) - goneUse(node, uses, present);
+    if (gpu.young().isEmpty()) {
+      return Outlook.certain(Math.max(0, settled), history.odds());
+    }
     var newcomers = new ArrayList<Outlook.Newcomer>(gpu.young().size());
     for (NodeView.Young young : gpu.young()) {
       double pending = pending(young, reading);
@@ -274,6 +280,9 @@ public final class Fleet {
 
   /** Granted shares of pods that began too late to be in the mean; it fades as the mean follows. */
   private double unmeasured(NodeView.Gpu gpu, LoadReading reading) {
+    if (gpu.young().isEmpty()) {
+      return 0;
+    }
     double share = 0;
     for (NodeView.Young young : gpu.young()) {
       share += young.replicas() * pending(young, reading);

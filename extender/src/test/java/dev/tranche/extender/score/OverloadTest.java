@@ -83,7 +83,10 @@ final class OverloadTest {
   private static Idleness idleness(int idle, int busy) {
     var gpus = Collections.nCopies(idle, Gpus.gpu("gpu", 0, 10, 1, 0.05, true));
     var others = Collections.nCopies(busy, Gpus.gpu("gpu", 0, 10, 1, 0.3, true));
-    return Idleness.of(Gpus.ask(3), gpus).plus(Idleness.of(Gpus.ask(3), others));
+    var all = new Idleness.Sum();
+    all.add(Idleness.of(Gpus.ask(3), gpus));
+    all.add(Idleness.of(Gpus.ask(3), others));
+    return all.total();
   }
 
   private static double cost(double load, int free, int share) {

@@ -12,6 +12,7 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Preempt.OfNode;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -48,7 +49,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void filter_offersTheNodesByName(Recorded release) throws Exception {
-    var args = reader.args(release.body("filter"));
+    var args = reader.args(Buffer.buffer(release.body("filter")));
     List<String> names = Objects.requireNonNull(args.nodeNames());
     Filter.Answer answer =
         new Filter(world.core, asked, 0).filter(args.pod().orElseThrow(), names, args.choosy());
@@ -61,7 +62,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void prioritize_scoresThemByLoad(Recorded release) throws Exception {
-    var args = reader.args(release.body("prioritize"));
+    var args = reader.args(Buffer.buffer(release.body("prioritize")));
     var scores =
         new Prioritize(world.core)
             .prioritize(args.pod().orElseThrow(), Objects.requireNonNull(args.nodeNames()));
@@ -75,9 +76,9 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void bind_assignsAGpuOfTheNode(Recorded release) throws Exception {
-    PodFacts pod = reader.args(release.body("filter")).pod().orElseThrow();
+    PodFacts pod = reader.args(Buffer.buffer(release.body("filter"))).pod().orElseThrow();
     world.core.told(new Event.PodSeen(pod));
-    var binding = reader.binding(release.body("bind"));
+    var binding = reader.binding(Buffer.buffer(release.body("bind")));
     var bind = new Bind(world.core, asked, world, new Loop(vertx.getOrCreateContext()));
     assertThat(bind.bind(binding.key(), binding.podUid(), binding.node()).await()).isEmpty();
     assertThat(world.assigned.getFirst().placement().held())
@@ -87,7 +88,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void preempt_choosesAmongTheOfferedVictims(Recorded release) throws Exception {
-    var args = reader.preemption(release.body("preempt"));
+    var args = reader.preemption(Buffer.buffer(release.body("preempt")));
     Map<String, OfNode> offered = Objects.requireNonNull(args.victims());
     offered.forEach(
         (node, victims) ->

@@ -19,6 +19,9 @@ import java.util.Map;
 
 /** Our extender as a process beside a {@link ControlPlane}, run as its image runs it. */
 public final class ExtenderPart implements AutoCloseable {
+  /** The chart's memory limit: the heap is a part of it. */
+  private static final String CONTAINER_LIMIT = "-XX:MaxRAM=512m";
+
   private final HttpClient http = HttpClient.newHttpClient();
   private final int verbsPort = ControlPlane.freePort();
   private final int streamPort = ControlPlane.freePort();
@@ -32,6 +35,7 @@ public final class ExtenderPart implements AutoCloseable {
   public ExtenderPart(Path root, ControlPlane plane, Path log, String... flags) throws IOException {
     prepare(plane);
     var command = new ArrayList<String>(ImageFiles.of(Artifacts.of(root)).command("extender"));
+    command.add(1, CONTAINER_LIMIT);
     command.addAll(
         List.of(
             "--name=tranche",
