@@ -40,6 +40,7 @@ final class LoadBench {
         Contest.Result result = contest.run(contestant, workload);
         add(contestant.toString(), result.use());
         add(contestant + ".foretold_ms", result.use().foretoldS() * 1e3, "ms");
+        explain(contestant, result.use());
         add(contestant + ".wait_ms", result.waitMeanS() * 1e3, "ms");
         add(contestant + ".unplaced", result.unplaced(), "pods");
         double lost = result.use().lostRatio();
@@ -55,10 +56,17 @@ final class LoadBench {
     add("lost_work_of_best_other", 100 * ours / best, "%");
   }
 
+  /** Of the others, that go by nothing that is measured, there are many. */
+  private static void explain(Contestant contestant, RealUse use) {
+    if (contestant == Contestant.OURS) {
+      use.foretold().forEach(System.err::println);
+    }
+  }
+
   private void add(String name, RealUse use) {
     add(name + ".lost_work", 100 * use.lostRatio(), "%");
     add(name + ".memory_collisions", use.collisions(), "pods");
-    add(name + ".foretellable_memory_collisions", use.foretellable(), "pods");
+    add(name + ".foretellable_memory_collisions", use.foretold().size(), "pods");
     add(name + ".allocated", 100 * use.allocatedRatio(), "%");
     add(name + ".demand", 100 * use.demandRatio(), "%");
   }

@@ -171,7 +171,8 @@ final class LoadRun {
     pass(seen.atS());
     int gpu =
         seen.uuid() == null ? places.leastAllocated(seen.node(), use) : places.byUuid(seen.uuid());
-    use.start(seen.pod(), gpu, decidedS(seen));
+    double toldS = toldS(seen);
+    use.start(seen.pod(), gpu, toldS - Pace.KNOWN_AFTER_S, toldS);
     live.add(new Live(seen, gpu, seen.atS() + seen.pod().lifeS()));
     waitedS += seen.atS() - createdS.getOrDefault(seen.pod().number(), seen.atS());
     waiting.remove(seen.pod().number());
@@ -183,10 +184,10 @@ final class LoadRun {
     }
   }
 
-  /** Until when readings could be known to who chose the GPU. */
-  private double decidedS(Seen seen) {
+  /** When its node was told of it, or else whoever watches. */
+  private double toldS(Seen seen) {
     Long told = toldNanos.get(seen.uid());
-    return told == null ? seen.atS() - Pace.DECIDED_BEFORE_S : atS(told) - Pace.KNOWN_AFTER_S;
+    return told == null ? seen.atS() : atS(told);
   }
 
   private void end(Live ended, ExecutorService api) {

@@ -19,11 +19,11 @@ final class Pace {
    */
   static final double READ_EVERY_S = 0.25;
 
-  /** A reading sent this long before a node is told of a pod was there when that was decided. */
+  /**
+   * A reading sent this long before a node is told of a pod was there when that was decided. One
+   * that was sent later may have been.
+   */
   static final double KNOWN_AFTER_S = 0.05;
-
-  /** Where no node is told: so long before a pod is seen to be bound it was placed. */
-  static final double DECIDED_BEFORE_S = 0.25;
 
   /** Pods that wait for longer keep no others from arriving. */
   static final double WAITS_S = 1;

@@ -4,9 +4,8 @@ import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.PodUse;
 import dev.tranche.e2e.bench.plane.Population;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
-import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.function.DoubleSupplier;
 
@@ -40,30 +39,32 @@ final class Readings {
 
   /** All GPUs once more. */
   void read(double passedS) {
-    var news = new LinkedHashMap<String, List<RealUse.Reading>>();
+    var news = new LinkedHashSet<String>();
     for (int gpu = 0; gpu < smMean.length; gpu++) {
       smMean[gpu] = Pace.mean(smMean[gpu], use.sm(gpu), passedS);
-      nodes.load(places.node(gpu), places.uuid(gpu), load(gpu), uses(gpu));
+      load(gpu);
       if (differs(gpu)) {
-        news.put(places.node(gpu), new ArrayList<>());
+        news.add(places.node(gpu));
       }
     }
     for (int gpu = 0; gpu < smMean.length; gpu++) {
-      List<RealUse.Reading> told = news.get(places.node(gpu));
-      if (told != null) {
+      if (news.contains(places.node(gpu))) {
         smSent[gpu] = smMean[gpu];
         memorySent[gpu] = use.memory(gpu);
-        told.add(use.read(gpu));
       }
     }
-    news.forEach(
-        (node, told) ->
-            nodes.report(
-                node,
-                () -> {
-                  double sentS = clockS.getAsDouble();
-                  told.forEach(reading -> reading.sent(sentS));
-                }));
+    news.forEach(nodes::report);
+  }
+
+  /** Whatever report comes next brings it. */
+  private void load(int gpu) {
+    double memory = use.memory(gpu);
+    nodes.load(
+        places.node(gpu),
+        places.uuid(gpu),
+        load(gpu, memory),
+        uses(gpu),
+        () -> use.told(gpu, memory, clockS.getAsDouble()));
   }
 
   /** Enough for a node plugin to report it at once. */
@@ -72,12 +73,12 @@ final class Readings {
         || Math.abs(use.memory(gpu) - memorySent[gpu]) >= CHANGE_MEMORY;
   }
 
-  private GpuLoad load(int gpu) {
+  private GpuLoad load(int gpu, double memory) {
     return GpuLoad.newBuilder()
         .setSampledAtMs(System.currentTimeMillis())
         .setSmUtilizationPercent((int) Math.round(use.sm(gpu) * 100))
         .setSmUtilizationMeanPercent((float) (smMean[gpu] * 100))
-        .setMemoryUsedBytes(Math.round(use.memory(gpu) * Places.MEMORY_BYTES))
+        .setMemoryUsedBytes(Math.round(memory * Places.MEMORY_BYTES))
         .setProcesses(use.uses(gpu).size())
         .build();
   }

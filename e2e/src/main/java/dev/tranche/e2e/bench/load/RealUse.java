@@ -1,8 +1,6 @@
 package dev.tranche.e2e.bench.load;
 
-import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Deque;
 import java.util.List;
 
 /**
@@ -12,37 +10,33 @@ import java.util.List;
 public final class RealUse {
   private static final double EPSILON = 1e-9;
 
-  /** Readings older than this are nobody's last one any more. */
-  private static final double REMEMBERED_S = 5;
-
-  /** One GPU's. */
-  public static final class Reading {
-    private final double memory;
-    private final double readS;
-
-    /** Nobody knows it before. */
-    private volatile double sentS = Double.MAX_VALUE;
-
-    /**
-     * @param memory in use of what is usable, 0 to 1
-     */
-    private Reading(double memory, double readS) {
-      this.memory = memory;
-      this.readS = readS;
-    }
-
-    /** On any thread. */
-    public void sent(double atS) {
-      sentS = atS;
-    }
-  }
-
   /** A pod on a GPU, with the memory that it got. */
   public record Use(Workload.Pod pod, double memory) {}
 
+  /**
+   * A pod whose memory was not there, and whose share, by what was told, was not free either.
+   *
+   * @param there whom it found
+   * @param readings of which each may have been the last word when its GPU was chosen
+   * @param chosenS by then at the latest
+   */
+  public record Foretold(
+      Workload.Pod pod, int gpu, List<Use> there, List<Told.Reading> readings, double chosenS) {
+    /** For how long it had been known. */
+    double knownS() {
+      return chosenS - readings.getFirst().sentS();
+    }
+
+    @Override
+    public String toString() {
+      return "at %.3f s GPU %d was chosen for %s; memory used as told: %s; there are %s"
+          .formatted(chosenS, gpu, pod, readings, there);
+    }
+  }
+
   private static final class Gpu {
     final List<Use> uses = new ArrayList<>();
-    final Deque<Reading> readings = new ArrayDeque<>();
+    final Told told = new Told();
 
     double demand() {
       return uses.stream().mapToDouble(u -> u.pod().sm()).sum();
@@ -65,8 +59,7 @@ public final class RealUse {
   private double lost;
   private double allocated;
   private int collisions;
-  private int foretellable;
-  private double foretoldS;
+  private final List<Foretold> foretold = new ArrayList<>();
 
   /**
    * @param fromS work before that does not count, unless {@link #count} says so earlier; collisions
@@ -102,44 +95,31 @@ public final class RealUse {
   /**
    * A pod begins. Memory that is not there it does not get.
    *
-   * @param decidedS readings that were sent by then could be known to who chose the GPU
+   * @param fromS its GPU was not chosen before
+   * @param chosenS nor after that. Whoever chose it may have known any of the readings that were
+   *     the last in between
    */
-  public void start(Workload.Pod pod, int gpu, double decidedS) {
+  public void start(Workload.Pod pod, int gpu, double fromS, double chosenS) {
     Gpu on = gpus.get(gpu);
     double free = 1 - on.memory();
     if (pod.memory() > free + EPSILON) {
       collisions++;
       double asked = (double) pod.replicas() / replicasPerGpu;
-      Reading last = lastRead(on, decidedS);
-      if (1 - last.memory < asked - EPSILON) {
-        foretellable++;
-        foretoldS = Math.max(foretoldS, decidedS - last.sentS);
+      List<Told.Reading> readings = on.told.lastBetween(fromS, chosenS);
+      if (readings.stream().allMatch(r -> 1 - r.memory() < asked - EPSILON)) {
+        foretold.add(new Foretold(pod, gpu, List.copyOf(on.uses), readings, chosenS));
       }
     }
     on.uses.add(new Use(pod, Math.clamp(pod.memory(), 0, Math.max(0, free))));
-  }
-
-  private static Reading lastRead(Gpu gpu, double byS) {
-    var last = new Reading(0, byS);
-    for (Reading reading : gpu.readings) {
-      last = reading.sentS <= byS ? reading : last;
-    }
-    return last;
   }
 
   public void end(Workload.Pod pod, int gpu) {
     gpus.get(gpu).uses.removeIf(u -> u.pod().number() == pod.number());
   }
 
-  /** A GPU's memory has been read, and is about to be reported. */
-  public Reading read(int gpu) {
-    Gpu of = gpus.get(gpu);
-    var reading = new Reading(of.memory(), nowS);
-    of.readings.addLast(reading);
-    while (of.readings.size() > 1 && of.readings.getFirst().readS < nowS - REMEMBERED_S) {
-      of.readings.removeFirst();
-    }
-    return reading;
+  /** A report says how much of a GPU's memory was in use; on any one thread. */
+  public void told(int gpu, double memory, double sentS) {
+    gpus.get(gpu).told.add(memory, sentS);
   }
 
   public List<Use> uses(int gpu) {
@@ -183,13 +163,13 @@ public final class RealUse {
     return collisions;
   }
 
-  /** Of these, those whose share already the last reading before had no room for. */
-  public int foretellable() {
-    return foretellable;
+  /** Of these, those whose share was not free by any reading that could be the last known. */
+  public List<Foretold> foretold() {
+    return List.copyOf(foretold);
   }
 
-  /** How long the oldest of those readings had been known. */
+  /** For how long the oldest of them had been known. */
   public double foretoldS() {
-    return foretoldS;
+    return foretold.stream().mapToDouble(Foretold::knownS).max().orElse(0);
   }
 }

@@ -43,6 +43,10 @@ public final class SimulatedNode {
   private final Map<String, Gpu> gpus = new LinkedHashMap<>();
   private final Map<String, BitSet> taken = new LinkedHashMap<>();
   private final Map<String, List<Holding>> holdings = new LinkedHashMap<>();
+
+  /** Who wants to know when a GPU's load is reported, by uuid. */
+  private final Map<String, Runnable> sent = new LinkedHashMap<>();
+
   private final BiConsumer<String, Assignment> assigned;
   private @Nullable GrpcClientRequest<NodeReport, NodeDirective> call;
   private long sequence;
@@ -133,10 +137,11 @@ public final class SimulatedNode {
   }
 
   /** Likewise, and by whom. */
-  void load(String uuid, GpuLoad load, List<PodUse> uses) {
+  void load(String uuid, GpuLoad load, List<PodUse> uses, Runnable whenSent) {
     gpus.computeIfPresent(
         uuid,
         (key, gpu) -> gpu.toBuilder().setLoad(load).clearPodUses().addAllPodUses(uses).build());
+    sent.put(uuid, whenSent);
   }
 
   /** Every report brings a reading of its own, as a plugin's does. */
@@ -165,5 +170,6 @@ public final class SimulatedNode {
             .addAllGpus(gpus.values());
     holdings.values().forEach(report::addAllHoldings);
     open.write(report.build());
+    sent.values().forEach(Runnable::run);
   }
 }

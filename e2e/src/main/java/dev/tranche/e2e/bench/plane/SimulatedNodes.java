@@ -156,9 +156,13 @@ public final class SimulatedNodes implements AutoCloseable {
     on(node, of -> of.load(uuid, load));
   }
 
-  /** The same with the use of each container. */
-  public void load(String node, String uuid, GpuLoad load, List<PodUse> uses) {
-    on(node, of -> of.load(uuid, load, uses));
+  /**
+   * The same with the use of each container.
+   *
+   * @param sent told on our event loop whenever a report with it has been written to the stream
+   */
+  public void load(String node, String uuid, GpuLoad load, List<PodUse> uses, Runnable sent) {
+    on(node, of -> of.load(uuid, load, uses, sent));
   }
 
   /** The pod has ended, and the kubelet says so. */
@@ -168,18 +172,6 @@ public final class SimulatedNodes implements AutoCloseable {
 
   public void report(String node) {
     on(node, SimulatedNode::report);
-  }
-
-  /**
-   * @param sent told on our event loop, once the report has been written to the stream
-   */
-  public void report(String node, Runnable sent) {
-    on(
-        node,
-        of -> {
-          of.report();
-          sent.run();
-        });
   }
 
   private void on(String node, java.util.function.Consumer<SimulatedNode> action) {

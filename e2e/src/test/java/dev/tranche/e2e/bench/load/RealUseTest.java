@@ -13,9 +13,9 @@ final class RealUseTest {
 
   @Test
   void lost_isWhatIsWantedBeyondAGpu_ofAllThatIsWanted() {
-    use.start(pod(1, 0.8, 0.1), 0, 0);
-    use.start(pod(2, 0.7, 0.1), 0, 0);
-    use.start(pod(3, 0.5, 0.1), 1, 0);
+    use.start(pod(1, 0.8, 0.1), 0, 0, 0);
+    use.start(pod(2, 0.7, 0.1), 0, 0, 0);
+    use.start(pod(3, 0.5, 0.1), 1, 0, 0);
     use.advance(20);
     assertThat(use.lostRatio()).isCloseTo(0.5 / 2, EXACT);
     assertThat(use.demandRatio()).isCloseTo(1, EXACT);
@@ -28,36 +28,51 @@ final class RealUseTest {
 
   @Test
   void work_beforeTheStart_doesNotCount() {
-    use.start(pod(1, 1, 0.1), 0, 0);
-    use.start(pod(2, 1, 0.1), 0, 0);
+    use.start(pod(1, 1, 0.1), 0, 0, 0);
+    use.start(pod(2, 1, 0.1), 0, 0, 0);
     use.advance(10);
     assertThat(use.lostRatio()).isZero();
   }
 
   @Test
-  void collision_isForetellable_whenAReadingByThenHadNoRoomForTheShare() {
-    use.start(pod(1, 0.1, 0.9), 0, 0);
-    use.advance(1);
-    use.read(0).sent(1);
-    use.start(pod(2, 0.1, 0.3), 0, 0.5);
+  void collision_isForetellable_whenTheReadingByThenHadNoRoomForTheShare() {
+    use.start(pod(1, 0.1, 0.9), 0, 0, 0);
+    use.told(0, 0.9, 1);
+    use.start(pod(2, 0.1, 0.3), 0, 0.4, 0.5);
     assertThat(use.collisions()).isEqualTo(1);
-    assertThat(use.foretellable()).isZero();
-    use.start(pod(3, 0.1, 0.3), 0, 1.5);
+    assertThat(use.foretold()).isEmpty();
+    use.start(pod(3, 0.1, 0.3), 0, 1.4, 1.5);
     assertThat(use.collisions()).isEqualTo(2);
-    assertThat(use.foretellable()).isEqualTo(1);
+    assertThat(use.foretold()).singleElement().extracting(f -> f.pod().number()).isEqualTo(3);
+    assertThat(use.foretoldS()).isCloseTo(0.5, EXACT);
     assertThat(use.memory(0)).isCloseTo(1, EXACT);
   }
 
   @Test
-  void collision_isNotForetellable_byAReadingThatWasNotSentYet() {
-    use.start(pod(1, 0.1, 0.9), 0, 0);
-    RealUse.Reading reading = use.read(0);
-    use.start(pod(2, 0.1, 0.3), 0, 5);
-    assertThat(use.foretellable()).isZero();
-    reading.sent(4);
-    use.start(pod(3, 0.1, 0.3), 0, 5);
-    assertThat(use.foretellable()).isEqualTo(1);
-    assertThat(use.foretoldS()).isCloseTo(1, EXACT);
+  void collision_isForetellable_onlyIfEachReadingThatMayHaveBeenTheLastSaidSo() {
+    use.start(pod(1, 0.1, 0.6), 0, 0, 0);
+    use.told(0, 0.9, 1);
+    use.told(0, 0.6, 2);
+    use.start(pod(2, 0.1, 0.5), 0, 1.9, 2.1);
+    assertThat(use.collisions()).isEqualTo(1);
+    assertThat(use.foretold()).isEmpty();
+    use.told(0, 1, 3);
+    use.start(pod(3, 0.1, 0.3), 0, 2.9, 3.1);
+    assertThat(use.foretold()).isEmpty();
+    use.told(0, 0.8, 4);
+    use.start(pod(4, 0.1, 0.3), 0, 3.9, 4.1);
+    assertThat(use.foretold()).hasSize(1);
+  }
+
+  @Test
+  void reading_countsFromWhenItWasFirstTold_howeverLongAgo() {
+    use.start(pod(1, 0.1, 0.9), 0, 0, 0);
+    use.told(0, 0.5, 1);
+    for (int second = 2; second < 60; second++) {
+      use.told(0, 0.9, second);
+    }
+    use.start(pod(2, 0.1, 0.3), 0, 60, 60);
+    assertThat(use.foretoldS()).isCloseTo(58, EXACT);
   }
 
   private static Pod pod(int number, double sm, double memory) {

@@ -1,0 +1,54 @@
+package dev.tranche.e2e.bench.load;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.List;
+
+/** What the extender was told of one GPU's memory. Told on one thread, asked on another. */
+final class Told {
+  /** What was told before is nobody's last word any more. */
+  private static final double REMEMBERED_S = 5;
+
+  /**
+   * @param memory in use of what is usable, 0 to 1
+   * @param sentS when first
+   */
+  record Reading(double memory, double sentS) {}
+
+  private final Deque<Reading> readings = new ArrayDeque<>();
+
+  Told() {
+    readings.add(new Reading(0, -Double.MAX_VALUE));
+  }
+
+  synchronized void add(double memory, double sentS) {
+    if (readings.getLast().memory() == memory) {
+      return;
+    }
+    readings.addLast(new Reading(memory, sentS));
+    forget(sentS - REMEMBERED_S);
+  }
+
+  private void forget(double beforeS) {
+    Reading first = readings.removeFirst();
+    while (!readings.isEmpty() && readings.getFirst().sentS() <= beforeS) {
+      first = readings.removeFirst();
+    }
+    readings.addFirst(first);
+  }
+
+  /** Each may have been the last word for somebody who looked once between these times. */
+  synchronized List<Reading> lastBetween(double fromS, double untilS) {
+    var last = new ArrayList<Reading>();
+    for (Reading reading : readings) {
+      if (reading.sentS() <= fromS) {
+        last.clear();
+      }
+      if (reading.sentS() <= untilS) {
+        last.add(reading);
+      }
+    }
+    return last;
+  }
+}
