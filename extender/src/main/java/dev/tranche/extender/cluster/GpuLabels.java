@@ -66,8 +66,11 @@ final class GpuLabels {
 
   // Like Feature Discovery, which knows one product per node; of equals the one seen first.
   private static Optional<List<Gpu>> mostNumerous(List<Gpu> gpus) {
-    if (gpus.stream().allMatch(gpu -> alike(gpu, gpus.getFirst()))) {
-      return Optional.of(gpus).filter(all -> !all.isEmpty());
+    if (gpus.isEmpty()) {
+      return Optional.empty();
+    }
+    if (gpus.stream().allMatch(gpu -> sameProduct(gpu, gpus.getFirst()))) {
+      return Optional.of(gpus);
     }
     Map<String, List<Gpu>> byProduct =
         gpus.stream().collect(Collectors.groupingBy(GpuLabels::product));
@@ -78,7 +81,7 @@ final class GpuLabels {
   }
 
   /** Of one product for sure. Nearly all nodes' are, and each report asks. */
-  private static boolean alike(Gpu gpu, Gpu first) {
+  private static boolean sameProduct(Gpu gpu, Gpu first) {
     return gpu.getModel().equals(first.getModel())
         && gpu.getMigProfile().equals(first.getMigProfile())
         && gpu.getResource().equals(first.getResource())

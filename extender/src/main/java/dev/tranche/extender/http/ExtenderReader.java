@@ -27,15 +27,17 @@ import org.jspecify.annotations.Nullable;
 /** Reads requests token by token, and of the Pod only what we decide on. Confined to one thread. */
 public final class ExtenderReader {
   private static final JsonFactory FACTORY = new JsonFactory();
-  private final List<String> resources;
 
-  /** Of what is read: a larger one is made for once. */
+  /** A larger body gets an array of its own. */
   private static final int SCRATCH_BYTES_MAX = 1 << 20;
 
-  private final NameTable names = new NameTable();
-  private byte[] scratch = new byte[1 << 14];
+  private final List<String> resources;
+  private final NameTable table = new NameTable();
 
+  /** Of the request that was read last. */
   private final List<String> nodes = new ArrayList<>();
+
+  private byte[] scratch = new byte[1 << 14];
 
   public ExtenderReader(List<String> resources) {
     this.resources = List.copyOf(resources);
@@ -75,8 +77,11 @@ public final class ExtenderReader {
   /** Over bytes that serve again for the next request. */
   private JsonParser parser(Buffer json) throws IOException {
     int length = json.length();
-    byte[] bytes = length <= scratch.length ? scratch : new byte[length + length / 4];
-    if (bytes.length <= SCRATCH_BYTES_MAX) {
+    byte[] bytes = scratch;
+    if (length > SCRATCH_BYTES_MAX) {
+      bytes = new byte[length];
+    } else if (length > bytes.length) {
+      bytes = new byte[Math.min(SCRATCH_BYTES_MAX, length + length / 4)];
       scratch = bytes;
     }
     json.getBytes(bytes);
@@ -303,7 +308,7 @@ public final class ExtenderReader {
     while (parser.nextToken() != JsonToken.END_ARRAY) {
       nodes.add(
           parser.currentToken() == JsonToken.VALUE_STRING
-              ? names.of(parser.getTextCharacters(), parser.getTextOffset(), parser.getTextLength())
+              ? table.of(parser.getTextCharacters(), parser.getTextOffset(), parser.getTextLength())
               : text(parser));
     }
     return Collections.unmodifiableList(nodes);

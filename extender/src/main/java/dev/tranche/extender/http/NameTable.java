@@ -11,6 +11,9 @@ final class NameTable {
   /** Beyond these it begins anew: nodes come and go under new names. */
   static final int NAMES_MAX = 1 << 15;
 
+  /** No node has a longer name; what is longer is not kept. */
+  static final int CHARS_MAX = 253;
+
   private static final int LINES = 1 << 10;
   private static final int FREE = -1;
 
@@ -40,8 +43,11 @@ final class NameTable {
     size = 0;
   }
 
-  /** The one string of these characters. */
+  /** The string of these characters, for as long as the table has it the same one. */
   String of(char[] text, int offset, int length) {
+    if (length > CHARS_MAX) {
+      return new String(text, offset, length);
+    }
     int hash = hash(text, offset, length);
     int mask = lines.length - 1;
     int at = hash & mask;

@@ -51,6 +51,17 @@ final class ExtenderReaderTest {
     assertThat(args.nodeNames()).hasSize(3);
   }
 
+  @Test
+  void args_ofOneRequest_haveNothingOfTheOneBefore() throws Exception {
+    String json = "{\"Pod\": {\"metadata\": {\"name\": \"p\"}}, \"NodeNames\": [%s]}";
+    String many = "\"node-1\", \"node-2\", \"node-3\", " + "\"n\", ".repeat(10_000) + "\"last\"";
+
+    assertThat(reader.args(Buffer.buffer(json.formatted(many))).nodeNames()).hasSize(10_004);
+    assertThat(reader.args(Buffer.buffer(json.formatted("\"node-2\", \"b\""))).nodeNames())
+        .containsExactly("node-2", "b");
+    assertThat(reader.args(Buffer.buffer(json.formatted(""))).nodeNames()).isEmpty();
+  }
+
   @ParameterizedTest
   @MethodSource(RELEASES)
   void args_initContainersAndSidecars_comeFirst(Recorded release) throws Exception {

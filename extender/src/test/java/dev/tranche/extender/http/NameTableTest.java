@@ -36,6 +36,14 @@ class NameTableTest {
     assertThat(of("node-7")).isEqualTo("node-7");
   }
 
+  @Test
+  void doesNotKeepWhatIsNoNodesName() {
+    String endless = "n".repeat(NameTable.CHARS_MAX + 1);
+
+    assertThat(of(endless)).isEqualTo(endless);
+    assertThat(table.size()).isZero();
+  }
+
   private String of(String name) {
     return table.of(name.toCharArray(), 0, name.length());
   }

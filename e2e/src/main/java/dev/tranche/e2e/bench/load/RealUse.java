@@ -106,7 +106,8 @@ public final class RealUse {
       collisions++;
       double asked = (double) pod.replicas() / replicasPerGpu;
       List<Told.Reading> readings = on.told.lastBetween(fromS, chosenS);
-      if (readings.stream().allMatch(r -> 1 - r.memory() < asked - EPSILON)) {
+      boolean known = !readings.isEmpty();
+      if (known && readings.stream().allMatch(r -> 1 - r.memory() < asked - EPSILON)) {
         foretold.add(new Foretold(pod, gpu, List.copyOf(on.uses), readings, chosenS));
       }
     }

@@ -8,7 +8,7 @@ import java.util.List;
 /** What the extender was told of one GPU's memory. Told on one thread, asked on another. */
 final class Told {
   /** What was told before is nobody's last word any more. */
-  private static final double REMEMBERED_S = 5;
+  private static final double REMEMBERED_S = 60;
 
   /**
    * @param memory in use of what is usable, 0 to 1
