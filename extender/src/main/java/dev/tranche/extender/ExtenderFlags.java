@@ -120,7 +120,7 @@ final class ExtenderFlags {
   @Option(
       names = "--measured-after-ms",
       defaultValue = "${env:TRANCHE_MEASURED_AFTER_MS:-30000}",
-      description = "A pod's share counts as load, ever less, until it is this old.")
+      description = "A pod's share counts as load, ever less, until it has worked for so long.")
   String measuredAfterMs = "";
 
   @Option(

@@ -22,7 +22,7 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
    * @param strayReplicas that may be here: by pods whose GPU is unknown, and by pods that only the
    *     kubelet knows
    * @param heldClients containers that are on it, or may be
-   * @param young holds too young to be measured, or perhaps so
+   * @param young holds that may have begun their work too late to be measured, or not yet
    */
   public record Gpu(
       GpuFacts facts,

@@ -11,7 +11,7 @@ package dev.tranche.extender.ledger;
  * @param nominatedMs a nominated pod's GPU is held for so long: longer than most victims take to
  *     end
  * @param leavingMs a pod that terminates for longer than this may never end
- * @param youngMs for so long a pod may not be seen in its GPU's mean load
+ * @param youngMs for so long after it began its work a pod may not be seen in its GPU's mean load
  */
 public record Timing(
     long tentativeMs,
@@ -21,6 +21,14 @@ public record Timing(
     long leavingMs,
     long youngMs) {
   public static final Timing DEFAULT = new Timing(30_000, 60_000, 15_000, 600_000, 60_000, 30_000);
+
+  /** Of {@link #youngMs}: images are pulled and models are read first. */
+  private static final int LATE = 10;
+
+  /** A pod on a GPU that has done nothing there for so long is known to do nothing. */
+  public long lateMs() {
+    return LATE * youngMs;
+  }
 
   public Timing withYoungMs(long ms) {
     return new Timing(tentativeMs, unknownBindMs, tombstoneMs, nominatedMs, leavingMs, ms);

@@ -77,6 +77,12 @@ public final class LoadCache {
     return kept == null ? Optional.empty() : kept.get(uuid);
   }
 
+  /** When a pod was first seen to use the GPU; not yet: the largest number. */
+  public long beganAtMs(String node, String uuid, String pod) {
+    NodeReadings kept = byNode.get(node);
+    return kept == null ? Long.MAX_VALUE : kept.beganAtMs(uuid, pod);
+  }
+
   public boolean stale(LoadReading reading, long nowMs) {
     return reading.ageMs(nowMs) > staleAfterMs;
   }

@@ -29,6 +29,10 @@ final class NodeReadings {
   @SuppressWarnings({"unchecked", "rawtypes"}) // Likewise.
   private Map<String, Double>[] smByPod = new Map[GPUS];
 
+  /** When a pod was first seen to use its GPU. */
+  @SuppressWarnings({"unchecked", "rawtypes"}) // Likewise.
+  private Map<String, Long>[] beganAtMs = new Map[GPUS];
+
   News put(String uuid, LoadReading reading, double halfLifeMs) {
     int i = indexOf(uuid);
     boolean known = i >= 0;
@@ -39,6 +43,7 @@ final class NodeReadings {
     Map<String, Double> means = means(smByPod[i], reading.smByPod(), kept);
     News news = known ? news(i, reading, means) : News.SOME;
     smByPod[i] = means;
+    beganAtMs[i] = began(beganAtMs[i], reading);
     memoryUsedBytes[i] = reading.memoryUsedBytes();
     smMean[i] = reading.smMean();
     processes[i] = reading.processes();
@@ -64,7 +69,32 @@ final class NodeReadings {
     return count;
   }
 
-  /** Who is new begins with what was read first. */
+  private static Map<String, Long> began(Map<String, Long> before, LoadReading reading) {
+    Map<String, Double> uses = reading.smByPod();
+    boolean same = uses.keySet().containsAll(before.keySet());
+    for (var use : uses.entrySet()) {
+      same &= use.getValue() <= 0 || before.containsKey(use.getKey());
+    }
+    if (same) {
+      return before;
+    }
+    var began = new HashMap<String, Long>(2 * uses.size());
+    uses.forEach(
+        (pod, sm) -> {
+          if (sm > 0 || before.containsKey(pod)) {
+            began.put(pod, before.getOrDefault(pod, reading.sampledAtMs()));
+          }
+        });
+    return Map.copyOf(began);
+  }
+
+  /** Never: the largest number. */
+  long beganAtMs(String uuid, String pod) {
+    int i = indexOf(uuid);
+    return i < 0 ? Long.MAX_VALUE : beganAtMs[i].getOrDefault(pod, Long.MAX_VALUE);
+  }
+
+  /** Who is new begins with what was read first of its work. */
   private static Map<String, Double> means(
       Map<String, Double> before, Map<String, Double> now, double kept) {
     if (before.isEmpty() || now.isEmpty()) {
@@ -73,8 +103,8 @@ final class NodeReadings {
     var means = new HashMap<String, Double>(2 * now.size());
     now.forEach(
         (pod, sm) -> {
-          double mean = before.getOrDefault(pod, sm);
-          means.put(pod, mean * kept + sm * (1 - kept));
+          double mean = before.getOrDefault(pod, 0.0);
+          means.put(pod, mean == 0 ? sm : mean * kept + sm * (1 - kept));
         });
     return Map.copyOf(means);
   }
@@ -115,6 +145,7 @@ final class NodeReadings {
       uuids[i] = "";
       memoryUsedBytesByPod[i] = Map.of();
       smByPod[i] = Map.of();
+      beganAtMs[i] = Map.of();
     }
   }
 
@@ -137,9 +168,11 @@ final class NodeReadings {
       sampledAtMs = Arrays.copyOf(sampledAtMs, longer);
       memoryUsedBytesByPod = Arrays.copyOf(memoryUsedBytesByPod, longer);
       smByPod = Arrays.copyOf(smByPod, longer);
+      beganAtMs = Arrays.copyOf(beganAtMs, longer);
     }
     uuids[count] = uuid;
     smByPod[count] = Map.of();
+    beganAtMs[count] = Map.of();
     return count++;
   }
 
@@ -151,5 +184,6 @@ final class NodeReadings {
     sampledAtMs[to] = sampledAtMs[from];
     memoryUsedBytesByPod[to] = memoryUsedBytesByPod[from];
     smByPod[to] = smByPod[from];
+    beganAtMs[to] = beganAtMs[from];
   }
 }

@@ -43,14 +43,15 @@ public final class UseHistory {
    *
    * @param used of one GPU, 0 to 1
    * @param asked likewise, above 0
+   * @param weight of one pod; of a pod on several GPUs each is a part
    */
-  public void add(double used, double asked) {
+  public void add(double used, double asked, double weight) {
     double ratio = used / asked;
     int least = kind(ratio);
     if (used < ALL) {
-      count(least, ratio, 1);
+      count(least, ratio, weight);
     } else {
-      countAtLeast(least, ratio);
+      countAtLeast(least, ratio, weight);
     }
     if (sum(0) > REMEMBERED) {
       for (int i = 0; i < pods.length; i++) {
@@ -62,14 +63,14 @@ public final class UseHistory {
   }
 
   /** What it would use with more GPUs is as with those of whom it is known. */
-  private void countAtLeast(int least, double ratio) {
+  private void countAtLeast(int least, double ratio, double weight) {
     double all = sum(least);
     double[] parts = new double[pods.length];
     for (int i = least; i < pods.length; i++) {
       parts[i] = all > 0 ? pods[i] / all : i == least ? 1 : 0;
     }
     for (int i = least; i < pods.length; i++) {
-      count(i, pods[i] > 0 ? Math.max(ratio, times[i] / pods[i]) : ratio, parts[i]);
+      count(i, pods[i] > 0 ? Math.max(ratio, times[i] / pods[i]) : ratio, weight * parts[i]);
     }
   }
 

@@ -87,7 +87,7 @@ public final class Core {
       LongSupplier clockMs) {
     this.ledger = new Ledger(timing);
     this.loads = new LoadCache(staleAfterMs, timing.youngMs() / HALF_LIVES_YOUNG);
-    this.fleet = new Fleet(ledger, loads, timing.youngMs(), guard);
+    this.fleet = new Fleet(ledger, loads, timing, guard);
     this.evaluations = new Evaluations(ledger, loads, fleet);
     this.waiting = new Waiting(fleet, metrics);
     this.explanations = new Explanations();

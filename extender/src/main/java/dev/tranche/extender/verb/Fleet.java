@@ -6,6 +6,7 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.Odds;
@@ -23,6 +24,7 @@ import dev.tranche.extender.score.Scores;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -31,17 +33,14 @@ import org.jspecify.annotations.Nullable;
 public final class Fleet {
   private final Ledger ledger;
   private final LoadCache loads;
-  private final long youngMs;
+  private final Timing timing;
   private final MemoryGuard guard;
   private final UseHistory history = new UseHistory();
 
-  /**
-   * @param youngMs for so long after it began a hold may be missing in the mean load
-   */
-  public Fleet(Ledger ledger, LoadCache loads, long youngMs, MemoryGuard guard) {
+  public Fleet(Ledger ledger, LoadCache loads, Timing timing, MemoryGuard guard) {
     this.ledger = ledger;
     this.loads = loads;
-    this.youngMs = youngMs;
+    this.timing = timing;
     this.guard = guard;
   }
 
@@ -114,9 +113,19 @@ public final class Fleet {
   private long fadesAtMs(NodeView view) {
     long first = Long.MAX_VALUE;
     for (NodeView.Gpu gpu : view.gpus()) {
-      for (NodeView.Young young : gpu.young()) {
-        first = Math.min(first, young.sinceMs() + youngMs + 1);
+      if (!gpu.young().isEmpty()) {
+        first = Math.min(first, fadesAtMs(view.name(), gpu));
       }
+    }
+    return first;
+  }
+
+  private long fadesAtMs(String node, NodeView.Gpu gpu) {
+    Optional<LoadReading> reading = loads.get(node, gpu.facts().uuid());
+    long first = Long.MAX_VALUE;
+    for (NodeView.Young young : gpu.young()) {
+      boolean fades = reading.filter(r -> pending(node, gpu, young, r) > 0).isPresent();
+      first = fades ? Math.min(first, young.sinceMs() + timing.lateMs() + 1) : first;
     }
     return first;
   }
@@ -161,7 +170,7 @@ public final class Fleet {
         Math.max(0, facts.memoryUsableBytes() - granted - beyond.pods() - beyond.nobodys()),
         reading == null
             ? (double) taken / facts.replicas()
-            : reading.smMean() + unmeasured(gpu, reading),
+            : reading.smMean() + unmeasured(node, gpu, reading),
         measured,
         guard == MemoryGuard.ENFORCE,
         facts.healthy() ? facts.cordonReason() : facts.healthReason(),
@@ -178,7 +187,7 @@ public final class Fleet {
     }
     var newcomers = new ArrayList<Outlook.Newcomer>(gpu.young().size());
     for (NodeView.Young young : gpu.young()) {
-      double pending = pending(young, reading);
+      double pending = pending(node, gpu, young, reading);
       double used = uses.getOrDefault(young.pod(), 0.0);
       if (pending > 0) {
         settled -= used;
@@ -229,14 +238,21 @@ public final class Fleet {
   /** By their means so far: one reading alone says little. */
   private void learn(String node, GpuFacts gpu, LoadReading last, LoadReading now) {
     for (Hold hold : ledger.holds(node)) {
-      long knownMs = hold.sinceMs() + youngMs;
       int share = hold.held().getOrDefault(gpu.uuid(), 0);
       Double mean = last.smByPod().get(hold.key());
-      boolean still = share > 0 && now.smByPod().containsKey(hold.key());
-      if (still && mean != null && knownMs <= now.sampledAtMs() && knownMs > last.sampledAtMs()) {
-        history.add(mean, (double) share / gpu.replicas());
+      if (share > 0 && mean != null && now.smByPod().containsKey(hold.key())) {
+        long knownMs = knownAtMs(node, gpu, hold);
+        if (knownMs <= now.sampledAtMs() && knownMs > last.sampledAtMs()) {
+          history.add(mean, (double) share / gpu.replicas(), 1.0 / hold.held().size());
+        }
       }
     }
+  }
+
+  private long knownAtMs(String node, GpuFacts gpu, Hold hold) {
+    long sinceMs = Math.max(hold.sinceMs(), loads.beganAtMs(node, gpu.uuid(), hold.key()));
+    long lateMs = hold.sinceMs() + timing.lateMs();
+    return sinceMs < lateMs ? Math.min(lateMs, sinceMs + timing.youngMs()) : lateMs;
   }
 
   /**
@@ -279,19 +295,28 @@ public final class Fleet {
   }
 
   /** Granted shares of pods that began too late to be in the mean; it fades as the mean follows. */
-  private double unmeasured(NodeView.Gpu gpu, LoadReading reading) {
+  private double unmeasured(String node, NodeView.Gpu gpu, LoadReading reading) {
     if (gpu.young().isEmpty()) {
       return 0;
     }
     double share = 0;
     for (NodeView.Young young : gpu.young()) {
-      share += young.replicas() * pending(young, reading);
+      share += young.replicas() * pending(node, gpu, young, reading);
     }
     return share / gpu.facts().replicas();
   }
 
-  private double pending(NodeView.Young young, LoadReading reading) {
-    double measured = (double) (reading.sampledAtMs() - young.sinceMs()) / youngMs;
+  /** Where nobody says who uses the GPU, a pod is taken to begin when it is bound. */
+  private double pending(String node, NodeView.Gpu gpu, NodeView.Young young, LoadReading reading) {
+    long beganMs =
+        reading.tellsWho()
+            ? loads.beganAtMs(node, gpu.facts().uuid(), young.pod())
+            : young.sinceMs();
+    long readMs = reading.sampledAtMs();
+    double measured =
+        beganMs > readMs
+            ? (double) (readMs - young.sinceMs()) / timing.lateMs()
+            : (double) (readMs - Math.max(beganMs, young.sinceMs())) / timing.youngMs();
     return 1 - Math.clamp(measured, 0, 1);
   }
 }

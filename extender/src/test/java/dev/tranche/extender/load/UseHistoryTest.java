@@ -18,7 +18,7 @@ final class UseHistoryTest {
   @Test
   void podsThatUseWhatTheyAskFor_soonSaySo() {
     for (int i = 0; i < 400; i++) {
-      history.add(0.2, 0.2);
+      history.add(0.2, 0.2, 1);
     }
     assertThat(odds(0.9, 1.1)).isGreaterThan(0.9);
     assertThat(odds(0, 100)).isCloseTo(1, NEAR);
@@ -27,9 +27,9 @@ final class UseHistoryTest {
   @Test
   void podThatUsesAllOfAGpu_isTakenForOneOfThoseWhoWouldDoSo() {
     for (int i = 0; i < 300; i++) {
-      history.add(0.1, 0.1);
-      history.add(0.5, 0.1);
-      history.add(1, 0.5);
+      history.add(0.1, 0.1, 1);
+      history.add(0.5, 0.1, 1);
+      history.add(1, 0.5, 1);
     }
     // Nobody is known to want just twice what it asks for.
     assertThat(odds(4, 6)).isGreaterThan(0.55);
@@ -39,11 +39,11 @@ final class UseHistoryTest {
   @Test
   void whatIsLongGone_isForgotten() {
     for (int i = 0; i < 2_000; i++) {
-      history.add(0.02, 0.2);
+      history.add(0.02, 0.2, 1);
     }
     assertThat(odds(0, 0.3)).isGreaterThan(0.9);
     for (int i = 0; i < 4_000; i++) {
-      history.add(0.4, 0.2);
+      history.add(0.4, 0.2, 1);
     }
     assertThat(odds(1.5, 2.5)).isGreaterThan(0.9);
   }
@@ -51,10 +51,10 @@ final class UseHistoryTest {
   @Test
   void oneMorePod_changesNothingThatOthersAreTold() {
     for (int i = 0; i < 300; i++) {
-      history.add(0.2, 0.2);
+      history.add(0.2, 0.2, 1);
     }
     Odds before = history.odds();
-    history.add(0.02, 0.2);
+    history.add(0.02, 0.2, 1);
     assertThat(history.odds()).isSameAs(before);
   }
 

@@ -146,7 +146,7 @@ final class LoadSimulationTest {
     if (newcomers.size() > NEWCOMERS) {
       Pod known = newcomers.iterator().next();
       newcomers.remove(known);
-      history.add(known.use(), known.asked());
+      history.add(known.use(), known.asked(), 1);
     }
   }
 

@@ -43,9 +43,20 @@ final class EvaluationsTest {
     world.nowMs += Timing.DEFAULT.youngMs() / 2;
     assertThat(of("a")).isSameAs(young);
     world.nowMs += Timing.DEFAULT.youngMs();
+    assertThat(of("a").gpus().getFirst().smLoad()).isEqualTo(young.gpus().getFirst().smLoad());
+    world.report("a", new Gpu("a0", 0.2, 0));
     assertThat(of("a").gpus().getFirst().smLoad()).isLessThan(young.gpus().getFirst().smLoad());
     world.core.told(new Event.PodGone("q", "ns/q"));
     assertThat(of("a").gpus().getFirst().freeReplicas()).isEqualTo(10);
+  }
+
+  @Test
+  void hold_fadesByTimeAlone_whenReadingsHaveStoppedForLong() {
+    world.core.told(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
+    world.nowMs += 20_000;
+    Evaluation stale = of("a");
+    world.nowMs += Timing.DEFAULT.lateMs();
+    assertThat(of("a").gpus().getFirst().smLoad()).isLessThan(stale.gpus().getFirst().smLoad());
   }
 
   @Test

@@ -9,9 +9,13 @@ import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outlook;
+import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
 import org.assertj.core.data.Offset;
 import org.junit.jupiter.api.Test;
 
@@ -51,11 +55,13 @@ final class NewcomersTest {
   @Test
   void newcomer_mayTurnOutToBeAnything_untilItIsKnown() {
     bound("old");
+    read(1, Map.of("ns/old", 0.2, LoadReading.OTHERS, 0.05));
     read(YOUNG_MS, Map.of("ns/old", 0.2, LoadReading.OTHERS, 0.05));
     assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.25);
     bound("new");
     assertThat(most(gpu().outlook())).isGreaterThan(1);
     assertThat(least(gpu().outlook())).isLessThan(0.35);
+    read(1, Map.of("ns/old", 0.2, "ns/new", 0.6, LoadReading.OTHERS, 0.05));
     read(YOUNG_MS / 2, Map.of("ns/old", 0.2, "ns/new", 0.6, LoadReading.OTHERS, 0.05));
     assertThat(least(gpu().outlook())).isCloseTo(0.85, EXACT);
     read(YOUNG_MS / 2, Map.of("ns/old", 0.2, "ns/new", 0.6, LoadReading.OTHERS, 0.05));
@@ -64,9 +70,36 @@ final class NewcomersTest {
   }
 
   @Test
+  void podThatBeginsLate_isANewcomerUntilItHasWorkedForAWhile() {
+    bound("old");
+    read(1, Map.of("ns/old", 0.2));
+    read(YOUNG_MS, Map.of("ns/old", 0.2));
+    bound("late");
+    read(3 * YOUNG_MS, Map.of("ns/old", 0.2));
+    assertThat(most(gpu().outlook())).as("pulls its image").isGreaterThan(1);
+    read(3 * YOUNG_MS, Map.of("ns/old", 0.2, "ns/late", 0.0));
+    assertThat(most(gpu().outlook())).as("reads its model").isGreaterThan(1);
+    read(1, Map.of("ns/old", 0.2, "ns/late", 0.5));
+    assertThat(gpu().smLoad()).isCloseTo(0.1 + 0.3, EXACT);
+    read(YOUNG_MS, Map.of("ns/old", 0.2, "ns/late", 0.5));
+    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.7);
+    assertThat(gpu().smLoad()).isCloseTo(0.1, EXACT);
+  }
+
+  @Test
+  void podThatNeverWorks_isTakenAtThatInTheEnd() {
+    bound("idle");
+    read(Timing.DEFAULT.lateMs() - 1, Map.of("ns/idle", 0.0));
+    assertThat(most(gpu().outlook())).isEqualTo(1);
+    read(1, Map.of("ns/idle", 0.0));
+    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.0);
+  }
+
+  @Test
   void useOfAPod_isSmoothedFromItsFirstReadingOn() {
     bound("old");
-    read(YOUNG_MS, Map.of("ns/old", 0.2));
+    read(1, Map.of("ns/old", 0.0));
+    read(1, Map.of("ns/old", 0.2));
     read(YOUNG_MS / 3, Map.of("ns/old", 0.6));
     assertThat(least(gpu().outlook())).isCloseTo(0.4, EXACT);
   }
@@ -101,6 +134,49 @@ final class NewcomersTest {
       world.core.told(new Event.PodGone("pod-" + i, "ns/pod-" + i));
     }
     assertThat(exactly()).isGreaterThan(0.8);
+  }
+
+  @Test
+  void podThatBeginsLate_isLearntFromByItsWork() {
+    for (int i = 0; i < 200; i++) {
+      bound("late-" + i);
+      read(2 * YOUNG_MS, Map.of("ns/late-" + i, 0.0));
+      read(1, Map.of("ns/late-" + i, 0.3));
+      read(YOUNG_MS, Map.of("ns/late-" + i, 0.3));
+      world.core.told(new Event.PodGone("late-" + i, "ns/late-" + i));
+    }
+    assertThat(exactly()).isGreaterThan(0.8);
+  }
+
+  @Test
+  void podOnSeveralGpus_countsAsOne() {
+    double one = new NewcomersTest().learntFrom("one", "a0");
+    double two = new NewcomersTest().learntFrom("two", "a0", "a1");
+    assertThat(two).isPositive().isCloseTo(one, Offset.offset(0.03));
+  }
+
+  /** By how much more likely it has become that pods use what they ask for. */
+  private double learntFrom(String name, String... uuids) {
+    double before = exactly();
+    for (int i = 0; i < 5; i++) {
+      String each = name + "-" + i;
+      PodFacts pod = FakeWorld.pod(each, 3 * uuids.length);
+      var shares = Arrays.stream(uuids).map(uuid -> new Placement.Share(uuid, 3)).toList();
+      var place = Placement.of(List.of(new Placement.Container("main", shares)));
+      world.core.apply(new Event.BindStarted(pod, "a", place));
+      readOn(1, Map.of("ns/" + each, 0.3), uuids);
+      readOn(YOUNG_MS, Map.of("ns/" + each, 0.3), uuids);
+      world.core.told(new Event.PodGone(each, "ns/" + each));
+    }
+    return exactly() - before;
+  }
+
+  private void readOn(long passedMs, Map<String, Double> smByPod, String... uuids) {
+    world.nowMs += passedMs;
+    var reading = new LoadReading(0, 0.1, 1, world.nowMs, Map.of(), smByPod);
+    Map<String, LoadReading> readings =
+        Arrays.stream(uuids).collect(Collectors.toMap(uuid -> uuid, uuid -> reading));
+    world.report("a", readings, new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
   }
 
   @Test
