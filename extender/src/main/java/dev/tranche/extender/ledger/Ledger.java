@@ -221,7 +221,7 @@ public final class Ledger {
     if (hold != null && hold.stage() == Stage.BOUND) {
       return hold.sinceMs();
     }
-    return hold == null && pod.running() ? step.nowMs() - timing.lateMs() - 1 : step.nowMs();
+    return hold == null && pod.running() ? step.nowMs() - timing.newcomerMs() - 1 : step.nowMs();
   }
 
   // --- nodes ---
@@ -566,7 +566,7 @@ public final class Ledger {
     NodeBook book = nodes.get(node);
     return book == null
         ? new NodeView(node, NodeView.Availability.SILENT, List.of())
-        : book.view(counted, nowMs - timing.lateMs());
+        : book.view(counted, nowMs - timing.newcomerMs());
   }
 
   /** Another number after each change of what {@link #view} says; 0 of a node never heard of. */

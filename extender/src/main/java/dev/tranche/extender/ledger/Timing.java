@@ -22,12 +22,17 @@ public record Timing(
     long youngMs) {
   public static final Timing DEFAULT = new Timing(30_000, 60_000, 15_000, 600_000, 60_000, 30_000);
 
-  /** Of {@link #youngMs}: images are pulled and models are read first. */
-  private static final int LATE = 10;
+  /** Images are pulled and models are read before a pod begins its work. */
+  private static final int LATE_TIMES_YOUNG = 10;
 
   /** A pod on a GPU that has done nothing there for so long is known to do nothing. */
   public long lateMs() {
-    return LATE * youngMs;
+    return LATE_TIMES_YOUNG * youngMs;
+  }
+
+  /** For so long at most what is measured may not show all that a pod is going to use. */
+  public long newcomerMs() {
+    return lateMs() + youngMs;
   }
 
   public Timing withYoungMs(long ms) {

@@ -13,7 +13,11 @@ import java.util.function.Supplier;
 public final class LoadCache {
   private final long staleAfterMs;
   private final double halfLifeMs;
+  private final long newcomerMs;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
+
+  /** Some reading has said which pods use its GPU. */
+  private boolean podsNamed;
 
   /** What a reading says beside that it is newer; the last is the most. */
   public enum News {
@@ -29,10 +33,12 @@ public final class LoadCache {
 
   /**
    * @param halfLifeMs in that time the mean of what a pod uses forgets half
+   * @param newcomerMs for so long at most a pod is a newcomer on its GPU
    */
-  public LoadCache(long staleAfterMs, double halfLifeMs) {
+  public LoadCache(long staleAfterMs, double halfLifeMs, long newcomerMs) {
     this.staleAfterMs = staleAfterMs;
     this.halfLifeMs = halfLifeMs;
+    this.newcomerMs = newcomerMs;
   }
 
   /**
@@ -40,7 +46,7 @@ public final class LoadCache {
    *
    * @param readings by uuid, only of GPUs that could be read; GPUs left out keep their last one
    *     until the node no longer has them
-   *     <p>What single pods use is smoothed here, from their first reading on.
+   *     <p>What single pods use is smoothed here, from their first work on.
    * @param present uuids of the node's GPUs; the others are forgotten
    */
   public News put(String node, Map<String, LoadReading> readings, Supplier<Set<String>> present) {
@@ -48,7 +54,8 @@ public final class LoadCache {
     kept.version++;
     News news = News.NONE;
     for (var entry : readings.entrySet()) {
-      news = news.or(kept.put(entry.getKey(), entry.getValue(), halfLifeMs));
+      podsNamed |= !entry.getValue().smByPod().isEmpty();
+      news = news.or(kept.put(entry.getKey(), entry.getValue(), halfLifeMs, newcomerMs));
     }
     if (kept.size() > readings.size()) {
       kept.retain(present.get());
@@ -81,6 +88,14 @@ public final class LoadCache {
   public long beganAtMs(String node, String uuid, String pod) {
     NodeReadings kept = byNode.get(node);
     return kept == null ? Long.MAX_VALUE : kept.beganAtMs(uuid, pod);
+  }
+
+  /**
+   * Whether a reading says which pods use the GPU, be it that none does. A GPU without a process
+   * cannot show whether its node could tell; nodes of one cluster mostly are alike.
+   */
+  public boolean tellsWho(LoadReading reading) {
+    return podsNamed && (reading.processes() == 0 || !reading.smByPod().isEmpty());
   }
 
   public boolean stale(LoadReading reading, long nowMs) {

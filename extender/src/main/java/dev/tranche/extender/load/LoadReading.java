@@ -22,9 +22,6 @@ public record LoadReading(
   /** Who is no pod. */
   public static final String OTHERS = "";
 
-  /** A mean forgets, and never all. */
-  private static final double NOTHING = 0.005;
-
   public LoadReading {
     memoryUsedBytesByPod = Map.copyOf(memoryUsedBytesByPod);
     smByPod = Map.copyOf(smByPod);
@@ -41,11 +38,6 @@ public record LoadReading(
       long sampledAtMs,
       Map<String, Long> memoryUsedBytesByPod) {
     this(memoryUsedBytes, smMean, processes, sampledAtMs, memoryUsedBytesByPod, Map.of());
-  }
-
-  /** Whether it says who uses the GPU, be it that nobody does. */
-  public boolean tellsWho() {
-    return !smByPod.isEmpty() || (processes == 0 && smMean < NOTHING);
   }
 
   public long ageMs(long nowMs) {

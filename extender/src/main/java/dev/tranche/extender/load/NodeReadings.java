@@ -33,17 +33,20 @@ final class NodeReadings {
   @SuppressWarnings({"unchecked", "rawtypes"}) // Likewise.
   private Map<String, Long>[] beganAtMs = new Map[GPUS];
 
-  News put(String uuid, LoadReading reading, double halfLifeMs) {
+  /**
+   * @param begunKeptMs for so long at least a beginning is remembered of a pod that pauses
+   */
+  News put(String uuid, LoadReading reading, double halfLifeMs, long begunKeptMs) {
     int i = indexOf(uuid);
     boolean known = i >= 0;
     if (!known) {
       i = add(uuid);
     }
     double kept = Math.pow(0.5, Math.max(0, reading.sampledAtMs() - sampledAtMs[i]) / halfLifeMs);
-    Map<String, Double> means = means(smByPod[i], reading.smByPod(), kept);
+    Map<String, Double> means = means(smByPod[i], reading.smByPod(), beganAtMs[i].keySet(), kept);
     News news = known ? news(i, reading, means) : News.SOME;
     smByPod[i] = means;
-    beganAtMs[i] = began(beganAtMs[i], reading);
+    beganAtMs[i] = began(beganAtMs[i], reading, begunKeptMs);
     memoryUsedBytes[i] = reading.memoryUsedBytes();
     smMean[i] = reading.smMean();
     processes[i] = reading.processes();
@@ -69,20 +72,27 @@ final class NodeReadings {
     return count;
   }
 
-  private static Map<String, Long> began(Map<String, Long> before, LoadReading reading) {
+  /** A pod that pauses has begun all the same. */
+  private static Map<String, Long> began(
+      Map<String, Long> before, LoadReading reading, long keptMs) {
     Map<String, Double> uses = reading.smByPod();
-    boolean same = uses.keySet().containsAll(before.keySet());
+    long oldestMs = reading.sampledAtMs() - keptMs;
+    boolean same = true;
     for (var use : uses.entrySet()) {
       same &= use.getValue() <= 0 || before.containsKey(use.getKey());
+    }
+    for (var pod : before.entrySet()) {
+      same &= pod.getValue() >= oldestMs || uses.containsKey(pod.getKey());
     }
     if (same) {
       return before;
     }
-    var began = new HashMap<String, Long>(2 * uses.size());
+    var began = new HashMap<>(before);
+    began.entrySet().removeIf(e -> e.getValue() < oldestMs && !uses.containsKey(e.getKey()));
     uses.forEach(
         (pod, sm) -> {
-          if (sm > 0 || before.containsKey(pod)) {
-            began.put(pod, before.getOrDefault(pod, reading.sampledAtMs()));
+          if (sm > 0) {
+            began.putIfAbsent(pod, reading.sampledAtMs());
           }
         });
     return Map.copyOf(began);
@@ -94,17 +104,18 @@ final class NodeReadings {
     return i < 0 ? Long.MAX_VALUE : beganAtMs[i].getOrDefault(pod, Long.MAX_VALUE);
   }
 
-  /** Who is new begins with what was read first of its work. */
+  /** Who is new, and who begins to work, begins with what was read first of it. */
   private static Map<String, Double> means(
-      Map<String, Double> before, Map<String, Double> now, double kept) {
+      Map<String, Double> before, Map<String, Double> now, Set<String> begun, double kept) {
     if (before.isEmpty() || now.isEmpty()) {
       return now;
     }
     var means = new HashMap<String, Double>(2 * now.size());
     now.forEach(
         (pod, sm) -> {
-          double mean = before.getOrDefault(pod, 0.0);
-          means.put(pod, mean == 0 ? sm : mean * kept + sm * (1 - kept));
+          boolean begins = sm > 0 && !begun.contains(pod) && !pod.equals(LoadReading.OTHERS);
+          double mean = begins ? sm : before.getOrDefault(pod, sm);
+          means.put(pod, mean * kept + sm * (1 - kept));
         });
     return Map.copyOf(means);
   }

@@ -2,6 +2,7 @@ package dev.tranche.extender.placement;
 
 import dev.tranche.extender.load.Odds;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 
 /**
@@ -28,7 +29,12 @@ public record Outlook(List<Chance> chances, Odds odds) {
    * @param used so far
    * @param pending how likely it is that it has not begun yet, 0 to 1
    */
-  public record Newcomer(double asked, double used, double pending) {}
+  public record Newcomer(double asked, double used, double pending) {
+    /** By its share, as far as it may still begin. */
+    double expected() {
+      return used + pending * Math.max(0, asked - used);
+    }
+  }
 
   public Outlook {
     chances = List.copyOf(chances);
@@ -44,12 +50,14 @@ public record Outlook(List<Chance> chances, Odds odds) {
    */
   public static Outlook of(double settled, List<Newcomer> newcomers, Odds odds) {
     List<Chance> chances = List.of(new Chance(settled, 1));
-    for (int i = 0; i < newcomers.size(); i++) {
-      Newcomer newcomer = newcomers.get(i);
+    List<Newcomer> newestFirst =
+        newcomers.stream()
+            .sorted(Comparator.comparingDouble(Newcomer::pending).reversed())
+            .toList();
+    for (int i = 0; i < newestFirst.size(); i++) {
+      Newcomer newcomer = newestFirst.get(i);
       List<Chance> uses =
-          i < WEIGHED_MAX
-              ? uses(newcomer, odds)
-              : List.of(new Chance(Math.max(newcomer.asked(), newcomer.used()), 1));
+          i < WEIGHED_MAX ? uses(newcomer, odds) : List.of(new Chance(newcomer.expected(), 1));
       chances = sums(chances, uses);
     }
     return new Outlook(chances, odds);

@@ -86,7 +86,8 @@ public final class Core {
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
     this.ledger = new Ledger(timing);
-    this.loads = new LoadCache(staleAfterMs, timing.youngMs() / HALF_LIVES_YOUNG);
+    this.loads =
+        new LoadCache(staleAfterMs, timing.youngMs() / HALF_LIVES_YOUNG, timing.newcomerMs());
     this.fleet = new Fleet(ledger, loads, timing, guard);
     this.evaluations = new Evaluations(ledger, loads, fleet);
     this.waiting = new Waiting(fleet, metrics);

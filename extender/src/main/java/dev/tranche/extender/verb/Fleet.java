@@ -125,7 +125,7 @@ public final class Fleet {
     long first = Long.MAX_VALUE;
     for (NodeView.Young young : gpu.young()) {
       boolean fades = reading.filter(r -> pending(node, gpu, young, r) > 0).isPresent();
-      first = fades ? Math.min(first, young.sinceMs() + timing.lateMs() + 1) : first;
+      first = fades ? Math.min(first, young.sinceMs() + timing.newcomerMs() + 1) : first;
     }
     return first;
   }
@@ -249,10 +249,11 @@ public final class Fleet {
     }
   }
 
+  /** When its use says what it is: after a while of work, or when it still does nothing. */
   private long knownAtMs(String node, GpuFacts gpu, Hold hold) {
-    long sinceMs = Math.max(hold.sinceMs(), loads.beganAtMs(node, gpu.uuid(), hold.key()));
+    long beganMs = Math.max(hold.sinceMs(), loads.beganAtMs(node, gpu.uuid(), hold.key()));
     long lateMs = hold.sinceMs() + timing.lateMs();
-    return sinceMs < lateMs ? Math.min(lateMs, sinceMs + timing.youngMs()) : lateMs;
+    return beganMs <= lateMs ? beganMs + timing.youngMs() : lateMs;
   }
 
   /**
@@ -306,17 +307,22 @@ public final class Fleet {
     return share / gpu.facts().replicas();
   }
 
-  /** Where nobody says who uses the GPU, a pod is taken to begin when it is bound. */
+  /**
+   * How likely it is that the readings do not show yet what a pod uses. Where nobody says who uses
+   * the GPU, it is taken to begin when it is bound.
+   */
   private double pending(String node, NodeView.Gpu gpu, NodeView.Young young, LoadReading reading) {
+    long sinceMs = young.sinceMs();
     long beganMs =
-        reading.tellsWho()
-            ? loads.beganAtMs(node, gpu.facts().uuid(), young.pod())
-            : young.sinceMs();
+        loads.tellsWho(reading)
+            ? Math.max(sinceMs, loads.beganAtMs(node, gpu.facts().uuid(), young.pod()))
+            : sinceMs;
     long readMs = reading.sampledAtMs();
-    double measured =
-        beganMs > readMs
-            ? (double) (readMs - young.sinceMs()) / timing.lateMs()
-            : (double) (readMs - Math.max(beganMs, young.sinceMs())) / timing.youngMs();
-    return 1 - Math.clamp(measured, 0, 1);
+    boolean working = beganMs <= Math.min(readMs, sinceMs + timing.lateMs());
+    double known =
+        working
+            ? (double) (readMs - beganMs) / timing.youngMs()
+            : (double) (readMs - sinceMs) / timing.lateMs();
+    return 1 - Math.clamp(known, 0, 1);
   }
 }

@@ -55,7 +55,7 @@ final class EvaluationsTest {
     world.core.told(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
     world.nowMs += 20_000;
     Evaluation stale = of("a");
-    world.nowMs += Timing.DEFAULT.lateMs();
+    world.nowMs += Timing.DEFAULT.newcomerMs();
     assertThat(of("a").gpus().getFirst().smLoad()).isLessThan(stale.gpus().getFirst().smLoad());
   }
 

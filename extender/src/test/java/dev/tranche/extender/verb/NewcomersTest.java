@@ -87,6 +87,65 @@ final class NewcomersTest {
   }
 
   @Test
+  void podThatPauses_hasBegunAllTheSame() {
+    bound("p1");
+    read(1, Map.of("ns/p1", 0.5));
+    read(YOUNG_MS, Map.of(LoadReading.OTHERS, 0.0));
+    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.0);
+    read(1, Map.of("ns/p1", 0.5));
+    assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.5);
+    for (int i = 0; i < 200; i++) {
+      read(1, Map.of(LoadReading.OTHERS, 0.0));
+      read(YOUNG_MS, Map.of("ns/p1", 0.5));
+    }
+    assertThat(gpu().outlook().odds().parts().getFirst().odds())
+        .as("learnt from once")
+        .isCloseTo(Odds.GUESS.parts().getFirst().odds(), Offset.offset(0.1));
+  }
+
+  @Test
+  void podThatPullsItsImage_isNotForgottenWhereTheGpuIsLeftMeanwhile() {
+    bound("old");
+    read(1, Map.of("ns/old", 0.9));
+    bound("pulls");
+    read(2 * YOUNG_MS, Map.of("ns/old", 0.9));
+    world.core.told(new Event.PodGone("old", "ns/old"));
+    leave(1, 0.85);
+    assertThat(most(gpu().outlook())).isGreaterThan(1.5);
+    leave(YOUNG_MS, 0.1);
+    assertThat(most(gpu().outlook())).isGreaterThan(1);
+  }
+
+  /** No process is left, and the mean has not forgotten yet. */
+  private void leave(long passedMs, double smMean) {
+    world.nowMs += passedMs;
+    var reading = new LoadReading(0, smMean, 0, world.nowMs, Map.of(), Map.of());
+    world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0));
+  }
+
+  @Test
+  void podThatBeginsAtTheVeryLast_isANewcomerForAsLongAsAnother() {
+    bound("p1");
+    read(Timing.DEFAULT.lateMs() - 1, Map.of("ns/p1", 0.1));
+    read(YOUNG_MS / 2, Map.of("ns/p1", 0.1));
+    assertThat(most(gpu().outlook())).isGreaterThan(0.2);
+    read(YOUNG_MS / 2, Map.of("ns/p1", 0.1));
+    assertThat(gpu().outlook().chances()).hasSize(1);
+  }
+
+  @Test
+  void podsThatDoNothing_countForLessAndLess() {
+    for (int i = 0; i < 3; i++) {
+      bound("idle-" + i);
+    }
+    Map<String, Double> idle = Map.of("ns/idle-0", 0.0, "ns/idle-1", 0.0, "ns/idle-2", 0.0);
+    read(1, idle);
+    double fresh = least(gpu().outlook());
+    read(Timing.DEFAULT.lateMs() * 9 / 10, idle);
+    assertThat(least(gpu().outlook())).isLessThan(fresh / 2);
+  }
+
+  @Test
   void podThatNeverWorks_isTakenAtThatInTheEnd() {
     bound("idle");
     read(Timing.DEFAULT.lateMs() - 1, Map.of("ns/idle", 0.0));
@@ -96,7 +155,7 @@ final class NewcomersTest {
   }
 
   @Test
-  void useOfAPod_isSmoothedFromItsFirstReadingOn() {
+  void useOfAPod_isSmoothedFromItsFirstWorkOn() {
     bound("old");
     read(1, Map.of("ns/old", 0.0));
     read(1, Map.of("ns/old", 0.2));
