@@ -120,7 +120,8 @@ final class ExtenderFlags {
   @Option(
       names = "--measured-after-ms",
       defaultValue = "${env:TRANCHE_MEASURED_AFTER_MS:-30000}",
-      description = "A pod's share counts as load, ever less, until it has worked for so long.")
+      description =
+          "A pod's share counts as load, ever less, until it has worked for so long; without work, ten times that.")
   String measuredAfterMs = "";
 
   @Option(

@@ -11,12 +11,15 @@ import java.util.function.Supplier;
  * missing reading must never make a GPU look free, but says nothing of its load any more.
  */
 public final class LoadCache {
+  /** Less is nothing: a mean forgets, and never all. */
+  private static final double IDLE_MEAN = 0.005;
+
   private final long staleAfterMs;
   private final double halfLifeMs;
   private final long newcomerMs;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
 
-  /** Some reading has said which pods use its GPU. */
+  /** Some node has said which pods use its GPUs. */
   private boolean podsNamed;
 
   /** What a reading says beside that it is newer; the last is the most. */
@@ -54,9 +57,9 @@ public final class LoadCache {
     kept.version++;
     News news = News.NONE;
     for (var entry : readings.entrySet()) {
-      podsNamed |= !entry.getValue().smByPod().isEmpty();
       news = news.or(kept.put(entry.getKey(), entry.getValue(), halfLifeMs, newcomerMs));
     }
+    podsNamed |= kept.namesPods;
     if (kept.size() > readings.size()) {
       kept.retain(present.get());
     }
@@ -90,12 +93,18 @@ public final class LoadCache {
     return kept == null ? Long.MAX_VALUE : kept.beganAtMs(uuid, pod);
   }
 
+  /** Whether the node has ever said which pods use its GPUs. */
+  public boolean namesPods(String node) {
+    NodeReadings kept = byNode.get(node);
+    return kept != null && kept.namesPods;
+  }
+
   /**
-   * Whether a reading says which pods use the GPU, be it that none does. A GPU without a process
-   * cannot show whether its node could tell; nodes of one cluster mostly are alike.
+   * Whether a node's reading says which pods use the GPU, be it that none does. Where none has
+   * worked yet the node cannot have shown that it can tell; nodes of one cluster mostly are alike.
    */
-  public boolean tellsWho(LoadReading reading) {
-    return podsNamed && (reading.processes() == 0 || !reading.smByPod().isEmpty());
+  public boolean tellsWho(String node, LoadReading reading) {
+    return namesPods(node) || (podsNamed && reading.smMean() < IDLE_MEAN);
   }
 
   public boolean stale(LoadReading reading, long nowMs) {

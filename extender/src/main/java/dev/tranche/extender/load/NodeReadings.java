@@ -16,6 +16,10 @@ final class NodeReadings {
   private static final int GPUS = 8;
 
   long version;
+
+  /** A pod was seen at work: the node can tell who uses its GPUs. */
+  boolean namesPods;
+
   private int count;
   private String[] uuids = new String[GPUS];
   private long[] memoryUsedBytes = new long[GPUS];
@@ -46,6 +50,7 @@ final class NodeReadings {
     Map<String, Double> means = means(smByPod[i], reading.smByPod(), beganAtMs[i].keySet(), kept);
     News news = known ? news(i, reading, means) : News.SOME;
     smByPod[i] = means;
+    namesPods |= reading.smByPod().entrySet().stream().anyMatch(NodeReadings::works);
     beganAtMs[i] = began(beganAtMs[i], reading, begunKeptMs);
     memoryUsedBytes[i] = reading.memoryUsedBytes();
     smMean[i] = reading.smMean();
@@ -70,6 +75,10 @@ final class NodeReadings {
 
   int size() {
     return count;
+  }
+
+  private static boolean works(Map.Entry<String, Double> use) {
+    return use.getValue() > 0 && !use.getKey().equals(LoadReading.OTHERS);
   }
 
   /** A pod that pauses has begun all the same. */

@@ -14,7 +14,7 @@ import java.util.List;
  * @param odds what one more pod may use
  */
 public record Outlook(List<Chance> chances, Odds odds) {
-  /** Beyond so many newcomers on one GPU, each is taken to use what it asked for. */
+  /** Beyond so many newcomers on one GPU, each is taken to use what is expected of it. */
   private static final int WEIGHED_MAX = 2;
 
   /**

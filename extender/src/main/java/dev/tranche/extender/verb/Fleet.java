@@ -226,7 +226,7 @@ public final class Fleet {
     Odds before = history.odds();
     for (GpuFacts gpu : report.state().gpus()) {
       LoadReading now = readings.get(gpu.uuid());
-      if (now != null && !now.smByPod().isEmpty()) {
+      if (now != null && loads.namesPods(report.node())) {
         loads
             .get(report.node(), gpu.uuid())
             .ifPresent(last -> learn(report.node(), gpu, last, now));
@@ -314,11 +314,11 @@ public final class Fleet {
   private double pending(String node, NodeView.Gpu gpu, NodeView.Young young, LoadReading reading) {
     long sinceMs = young.sinceMs();
     long beganMs =
-        loads.tellsWho(reading)
+        loads.tellsWho(node, reading)
             ? Math.max(sinceMs, loads.beganAtMs(node, gpu.facts().uuid(), young.pod()))
             : sinceMs;
     long readMs = reading.sampledAtMs();
-    boolean working = beganMs <= Math.min(readMs, sinceMs + timing.lateMs());
+    boolean working = beganMs <= sinceMs + timing.lateMs();
     double known =
         working
             ? (double) (readMs - beganMs) / timing.youngMs()

@@ -116,6 +116,15 @@ final class NewcomersTest {
     assertThat(most(gpu().outlook())).isGreaterThan(1);
   }
 
+  @Test
+  void nodeThatNamesPodsButNotTheirUse_isTakenAtItsMean() {
+    bound("p1");
+    read(1, Map.of("ns/p1", 0.0, LoadReading.OTHERS, 0.1));
+    read(YOUNG_MS, Map.of("ns/p1", 0.0, LoadReading.OTHERS, 0.1));
+    assertThat(gpu().outlook().chances()).hasSize(1);
+    assertThat(gpu().smLoad()).isCloseTo(0.1, EXACT);
+  }
+
   /** No process is left, and the mean has not forgotten yet. */
   private void leave(long passedMs, double smMean) {
     world.nowMs += passedMs;
@@ -147,11 +156,30 @@ final class NewcomersTest {
 
   @Test
   void podThatNeverWorks_isTakenAtThatInTheEnd() {
+    bound("old");
+    read(1, Map.of("ns/old", 0.2));
+    world.core.told(new Event.PodGone("old", "ns/old"));
     bound("idle");
     read(Timing.DEFAULT.lateMs() - 1, Map.of("ns/idle", 0.0));
     assertThat(most(gpu().outlook())).isEqualTo(1);
     read(1, Map.of("ns/idle", 0.0));
     assertThat(gpu().outlook().chances()).singleElement().extracting("load").isEqualTo(0.0);
+  }
+
+  @Test
+  void firstPodOfANode_isANewcomerUntilItHasWorked_whereOtherNodesNameTheirs() {
+    bound("old");
+    read(1, Map.of("ns/old", 0.2));
+    world.core.told(new Event.PodSeen(FakeWorld.pod("first", 3, "tranche.dev/gpu=b0").on("b")));
+    readsItsModel(3 * YOUNG_MS);
+    var gpu = world.core.evaluate(FakeWorld.pod("p", 3), "b").gpus().getFirst();
+    assertThat(most(gpu.outlook())).isEqualTo(1);
+  }
+
+  private void readsItsModel(long passedMs) {
+    world.nowMs += passedMs;
+    var reading = new LoadReading(0, 0, 1, world.nowMs, Map.of(), Map.of("ns/first", 0.0));
+    world.report("b", Map.of("b0", reading), new Gpu("b0", 0, 0));
   }
 
   @Test
