@@ -50,8 +50,8 @@ final class NodeReadings {
     Map<String, Double> means = means(smByPod[i], reading.smByPod(), beganAtMs[i].keySet(), kept);
     News news = known ? news(i, reading, means) : News.SOME;
     smByPod[i] = means;
-    namesPods |= reading.smByPod().entrySet().stream().anyMatch(NodeReadings::works);
     beganAtMs[i] = began(beganAtMs[i], reading, begunKeptMs);
+    namesPods = namesPods || !beganAtMs[i].isEmpty();
     memoryUsedBytes[i] = reading.memoryUsedBytes();
     smMean[i] = reading.smMean();
     processes[i] = reading.processes();
@@ -77,8 +77,8 @@ final class NodeReadings {
     return count;
   }
 
-  private static boolean works(Map.Entry<String, Double> use) {
-    return use.getValue() > 0 && !use.getKey().equals(LoadReading.OTHERS);
+  private static boolean works(String pod, double sm) {
+    return sm > 0 && !pod.equals(LoadReading.OTHERS);
   }
 
   /** A pod that pauses has begun all the same. */
@@ -88,7 +88,7 @@ final class NodeReadings {
     long oldestMs = reading.sampledAtMs() - keptMs;
     boolean same = true;
     for (var use : uses.entrySet()) {
-      same &= use.getValue() <= 0 || before.containsKey(use.getKey());
+      same &= !works(use.getKey(), use.getValue()) || before.containsKey(use.getKey());
     }
     for (var pod : before.entrySet()) {
       same &= pod.getValue() >= oldestMs || uses.containsKey(pod.getKey());
@@ -100,7 +100,7 @@ final class NodeReadings {
     began.entrySet().removeIf(e -> e.getValue() < oldestMs && !uses.containsKey(e.getKey()));
     uses.forEach(
         (pod, sm) -> {
-          if (sm > 0) {
+          if (works(pod, sm)) {
             began.putIfAbsent(pod, reading.sampledAtMs());
           }
         });
@@ -122,7 +122,7 @@ final class NodeReadings {
     var means = new HashMap<String, Double>(2 * now.size());
     now.forEach(
         (pod, sm) -> {
-          boolean begins = sm > 0 && !begun.contains(pod) && !pod.equals(LoadReading.OTHERS);
+          boolean begins = works(pod, sm) && !begun.contains(pod);
           double mean = begins ? sm : before.getOrDefault(pod, sm);
           means.put(pod, mean * kept + sm * (1 - kept));
         });

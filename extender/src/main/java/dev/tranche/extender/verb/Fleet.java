@@ -223,10 +223,13 @@ public final class Fleet {
    * @return whether the odds are others now, for every node
    */
   boolean learn(Event.Reported report, Map<String, LoadReading> readings) {
+    if (!loads.namesPods(report.node())) {
+      return false;
+    }
     Odds before = history.odds();
     for (GpuFacts gpu : report.state().gpus()) {
       LoadReading now = readings.get(gpu.uuid());
-      if (now != null && loads.namesPods(report.node())) {
+      if (now != null && !now.smByPod().isEmpty()) {
         loads
             .get(report.node(), gpu.uuid())
             .ifPresent(last -> learn(report.node(), gpu, last, now));
