@@ -39,7 +39,8 @@ import org.jspecify.annotations.Nullable;
  * never returns from bound to pending nor from ended to running, so events that say so are late and
  * ignored; a pod that is gone leaves a tombstone for as long as its events may come late. What a
  * node echoes of assignments makes tentative holds here: this is how a new leader learns of binds
- * that the old one had begun, and what belongs to pods that are gone is retracted.
+ * that the old one had begun, and what belongs to pods that are gone is retracted. What one replica
+ * retracts and another's bind needs after all is sent again.
  *
  * <p><b>A nominated pod</b> is one that others are evicted for. Its hold is tentative, and stands
  * beside those of its victims, until it is bound, another node is nominated or its time is up.
@@ -186,11 +187,10 @@ public final class Ledger {
     step.touch(book);
     Hold bound = bound(step, pod, book, hold);
     put(book, bound);
-    boolean listed =
-        (hold == null || hold.stage() == Stage.TENTATIVE)
-            ? ranBefore
-            : hold.stage() == Stage.BOUND && book.holdingsAtMs > hold.sinceMs();
-    if (listed) {
+    if (hold == null || hold.stage() == Stage.TENTATIVE) {
+      Hold read = ranBefore ? readBack(step, book, bound) : bound;
+      remind(step, book, read);
+    } else if (hold.stage() == Stage.BOUND && book.holdingsAtMs > hold.sinceMs()) {
       readBack(step, book, bound);
     }
   }
@@ -261,25 +261,25 @@ public final class Ledger {
       return;
     }
     step.touch(book);
-    boolean opened = book.hear(state, step.nowMs());
+    Predicate<String> forgotten = book.hear(state, step.nowMs());
     book.unshown.keySet().retainAll(state.echoes().stream().map(Assignment::uid).toList());
     state.echoes().forEach(echo -> echo(step, book, echo));
     for (Hold hold : List.copyOf(book.holds.values())) {
       Hold placed = placedAgain(book, hold);
       Hold read = state.holdingsKnown() ? readBack(step, book, placed) : placed;
-      if (opened && outstanding(read) && !book.echoes(read.uid())) {
-        step.say(new Decision.Assign(book.name, read.assignment()));
+      if (forgotten.test(read.uid())) {
+        remind(step, book, read);
       }
     }
   }
 
-  /** Bound or nearly so, and as far as we know not started: the node must know its GPUs. */
-  private boolean outstanding(Hold hold) {
+  /** A node must know the GPUs of what is bound or nearly so and, for all we know, not started. */
+  private void remind(Step step, NodeBook book, Hold hold) {
     PodFacts pod = pods.get(hold.uid());
-    return hold.exact()
-        && !hold.confirmed()
-        && hold.stage() != Stage.TENTATIVE
-        && (pod == null || !pod.running());
+    boolean outstanding = hold.exact() && !hold.confirmed() && hold.stage() != Stage.TENTATIVE;
+    if (book.live && outstanding && (pod == null || !pod.running()) && !book.echoes(hold.uid())) {
+      step.say(new Decision.Assign(book.name, hold.assignment()));
+    }
   }
 
   /**

@@ -88,14 +88,15 @@ final class NodeBook {
   }
 
   /**
-   * @return whether it is the first since its stream was opened
+   * @return by uid, which pods' assignments the node may have lost: with a new stream any, later
+   *     those that it echoed before, since another replica may have retracted them
    */
-  boolean hear(NodeState said, long nowMs) {
-    boolean opened = !live;
+  Predicate<String> hear(NodeState said, long nowMs) {
+    NodeState before = live ? state : null;
     live = true;
     state = said.orHoldingsOf(state);
     holdingsAtMs = said.holdingsKnown() ? nowMs : holdingsAtMs;
-    return opened;
+    return uid -> before == null || before.echoes(uid);
   }
 
   /** The most replicas that a GPU of a resource has; 1 while nothing is known. */
@@ -135,7 +136,7 @@ final class NodeBook {
   }
 
   boolean echoes(String uid) {
-    return state != null && state.echoes().stream().anyMatch(a -> a.uid().equals(uid));
+    return state != null && state.echoes(uid);
   }
 
   private Optional<Places.Found> echoed(PodFacts pod) {

@@ -378,6 +378,40 @@ final class LedgerTest {
     assertThat(decisions).contains(new Decision.RoomGrew(NODE));
   }
 
+  /** A dead leader's bind is carried out after we have given up what it assigned. */
+  @Test
+  void boundWhereItsAssignmentWasRetracted_isAssignedAgain() {
+    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
+    assertThat(apply(new Event.Release("p"))).contains(new Decision.Retract(NODE, "p"));
+    report(NODE, Map.of());
+    assertThat(apply(new Event.PodSeen(named("p", "p", NODE, false, "gpu-0"))))
+        .anyMatch(this::assignsToNode);
+  }
+
+  @Test
+  void assignmentThatAnotherReplicaRetracts_isSentAgain() {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    assertThat(report(NODE, Map.of())).noneMatch(this::assignsToNode);
+    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
+    apply(new Event.BindDone("p"));
+    assertThat(report(NODE, Map.of())).anyMatch(this::assignsToNode);
+  }
+
+  @Test
+  void assignmentThatTheKubeletHasCarriedOut_isNotSentAgain() {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
+    apply(new Event.PodSeen(pod("p", NODE)));
+    assertThat(report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3)))))
+        .noneMatch(this::assignsToNode);
+  }
+
+  private boolean assignsToNode(Decision decision) {
+    return decision instanceof Decision.Assign(String node, var assignment) && node.equals(NODE);
+  }
+
   @Test
   void streamLost_leavesTheNodeSilent() {
     report(NODE, Map.of());

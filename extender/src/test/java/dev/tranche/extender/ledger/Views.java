@@ -153,4 +153,17 @@ final class Views {
     return new GpuFacts(
         uuid, index, "Tesla T4", Names.RESOURCE, replicas, 16L << 30, true, "", 0, "", 0);
   }
+
+  /** What the webhook writes. */
+  static Map<String, String> annotations(boolean stamped, boolean ofTwoGpus) {
+    var annotations = new HashMap<String, String>();
+    if (stamped) {
+      annotations.put(Names.REPLICAS_PER_GPU, "10");
+      annotations.put(Names.GPU_FRACTION, "0.1");
+    }
+    if (ofTwoGpus) {
+      annotations.put(Names.GPU_COUNT, "2");
+    }
+    return annotations;
+  }
 }

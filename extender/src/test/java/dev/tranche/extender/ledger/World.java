@@ -7,7 +7,6 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.placement.Placement;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -171,10 +170,6 @@ final class World {
     return nodes.stream().filter(n -> n.name.equals(name)).findFirst().orElseThrow();
   }
 
-  Collection<Pod> pods() {
-    return pods.values();
-  }
-
   // --- what happens ---
 
   void act() {
@@ -187,16 +182,8 @@ final class World {
       case 12, 13 -> report(pick(nodes));
       case 14 -> reconnect(pick(nodes), random.nextBoolean() ? leader : standby);
       case 15 -> restartPlugin(pick(nodes));
-      case 16 -> {
-        if (random.nextInt(4) == 0) {
-          failOver();
-        }
-      }
-      case 17 -> {
-        if (random.nextInt(5) == 0) {
-          advance(20_000 + random.nextInt(180_000));
-        }
-      }
+      case 16 -> sometimes(4, this::failOver);
+      case 17 -> sometimes(5, () -> advance(20_000 + random.nextInt(180_000)));
       case 18 -> {
         if (strangers && random.nextBoolean()) {
           bindByOthers();
@@ -207,6 +194,12 @@ final class World {
       default -> ticks();
     }
     neverOver();
+  }
+
+  private void sometimes(int oneIn, Runnable action) {
+    if (random.nextInt(oneIn) == 0) {
+      action.run();
+    }
   }
 
   private <T> T pick(List<T> of) {
@@ -247,6 +240,11 @@ final class World {
     for (Replica replica : List.of(leader, standby)) {
       replica.later(replica.watch, uid, event, WATCH_LATE_MS);
     }
+  }
+
+  private void tellAndWait() {
+    nodes.forEach(this::report);
+    advance(1_000);
   }
 
   void report(Node node) {
@@ -327,24 +325,40 @@ final class World {
     leader.tell(new Event.BindStarted(pod.facts, node.name, place));
     report(node);
     int fate = random.nextInt(12);
-    if (fate == 0) {
-      leader.tell(new Event.BindFailed(uid));
-    } else if (fate == 1) {
-      failOver();
-    } else if (fate == 2) {
+    if (fate == 2) {
       leader.tell(new Event.BindUnknown(uid));
       advance(random.nextInt(4_000));
-      carryOut(pod, node, place);
-    } else {
-      carryOut(pod, node, place);
-      if (fate == 3) {
-        failOver();
-      } else if (fate != 4) {
-        leader.tell(new Event.BindDone(uid));
-      } else {
-        leader.tell(new Event.BindUnknown(uid));
-      }
     }
+    if (fate > 1 && fate != 5) {
+      carryOut(pod, node, place);
+    }
+    switch (fate) {
+      case 0 -> leader.tell(new Event.BindFailed(uid));
+      case 1, 3 -> failOver();
+      case 2 -> {}
+      case 4 -> leader.tell(new Event.BindUnknown(uid));
+      case 5 -> landLate(pod, node, place);
+      default -> leader.tell(new Event.BindDone(uid));
+    }
+  }
+
+  /** A dead leader's bind is carried out while the new one tries another node, or gives up. */
+  private void landLate(Pod pod, Node node, Placement place) {
+    String uid = pod.facts.uid();
+    failOver();
+    Node other = pick(nodes);
+    Views.place(leader.ledger, pod.facts, other.name, nowMs)
+        .filter(elsewhere -> other != node)
+        .ifPresentOrElse(
+            there -> leader.tell(new Event.BindStarted(pod.facts, other.name, there)),
+            () -> leader.tell(new Event.Release(uid)));
+    nodes.forEach(this::report);
+    advance(random.nextInt(3_000));
+    carryOut(pod, node, place);
+    leader.tell(new Event.BindFailed(uid));
+    leader.tell(new Event.PodSeen(pod.facts));
+    tellAndWait();
+    tellAndWait();
   }
 
   private void carryOut(Pod pod, Node node, Placement place) {
@@ -453,7 +467,7 @@ final class World {
 
   /** Everything is heard, and the nodes have told the latest. */
   void settle() {
-    pods.values().stream().filter(pod -> !pod.shown).forEach(this::mirror);
+    pods.values().forEach(this::mirror);
     nodes.forEach(
         node -> {
           node.serving = true;
@@ -464,8 +478,7 @@ final class World {
     // Leaders that died one after the other may each have left an assignment on another node.
     nodes.forEach(node -> tryAgain());
     nodes.forEach(Node::list);
-    nodes.forEach(this::report);
-    advance(1_000);
+    tellAndWait();
     // Those that nobody binds any more are forgotten.
     advance(Timing.DEFAULT.unknownBindMs() + 5_000);
   }
@@ -475,8 +488,7 @@ final class World {
     pods.values().stream()
         .filter(pod -> pod.facts.node() == null)
         .forEach(pod -> leader.tell(new Event.Release(pod.facts.uid())));
-    nodes.forEach(this::report);
-    advance(1_000);
+    tellAndWait();
   }
 
   private Pod create() {
@@ -491,14 +503,7 @@ final class World {
     boolean several = random.nextInt(6) == 0;
     boolean stamped = several || random.nextInt(3) > 0;
     var requests = several ? Views.onEachOfTwo(random) : Views.requests(random);
-    var annotations = new HashMap<String, String>();
-    if (stamped) {
-      annotations.put(Names.REPLICAS_PER_GPU, "10");
-      annotations.put(Names.GPU_FRACTION, "0.1");
-    }
-    if (several) {
-      annotations.put(Names.GPU_COUNT, "2");
-    }
+    var annotations = Views.annotations(stamped, several);
     var facts =
         new PodFacts(uid, "ns", name, null, false, false, Names.RESOURCE, requests, annotations);
     var pod = new Pod(facts);
@@ -520,11 +525,12 @@ final class World {
       return;
     }
     for (Node node : nodes) {
-      for (NodeView.Gpu gpu : leader.ledger.view(node.name, this::matters, nowMs).gpus()) {
-        assertThat(gpu.heldReplicas())
-            .as(() -> counts(leader, node, gpu.facts().uuid()))
-            .isBetween(0, gpu.facts().replicas());
-      }
+      assertThat(leader.ledger.view(node.name, this::matters, nowMs).gpus())
+          .allSatisfy(
+              gpu ->
+                  assertThat(gpu.heldReplicas())
+                      .as(() -> counts(leader, node, gpu.facts().uuid()))
+                      .isBetween(0, gpu.facts().replicas()));
     }
   }
 
@@ -573,13 +579,11 @@ final class World {
         .map(p -> node.kept.get(p.facts.uid()))
         .filter(Objects::nonNull)
         .mapToInt(
-            a ->
-                Places.byEcho(podOf(a), a.placement(), 10).placement().held().getOrDefault(uuid, 0))
+            a -> {
+              PodFacts pod = Objects.requireNonNull(pods.get(a.uid())).facts;
+              return Places.byEcho(pod, a.placement(), 10).placement().held().getOrDefault(uuid, 0);
+            })
         .sum();
-  }
-
-  private PodFacts podOf(Assignment assignment) {
-    return Objects.requireNonNull(pods.get(assignment.uid())).facts;
   }
 
   void nothingIsLeft() {
