@@ -187,12 +187,11 @@ public final class Ledger {
     step.touch(book);
     Hold bound = bound(step, pod, book, hold);
     put(book, bound);
-    if (hold == null || hold.stage() == Stage.TENTATIVE) {
-      Hold read = ranBefore ? readBack(step, book, bound) : bound;
-      remind(step, book, read);
-    } else if (hold.stage() == Stage.BOUND && book.holdingsAtMs > hold.sinceMs()) {
-      readBack(step, book, bound);
-    }
+    boolean listed =
+        (hold == null || hold.stage() == Stage.TENTATIVE)
+            ? ranBefore
+            : hold.stage() == Stage.BOUND && book.holdingsAtMs > hold.sinceMs();
+    remind(step, book, listed ? readBack(step, book, bound) : bound);
   }
 
   private Hold bound(Step step, PodFacts pod, NodeBook book, @Nullable Hold hold) {
@@ -261,23 +260,23 @@ public final class Ledger {
       return;
     }
     step.touch(book);
-    Predicate<String> forgotten = book.hear(state, step.nowMs());
+    boolean opened = book.hear(state, step.nowMs());
     book.unshown.keySet().retainAll(state.echoes().stream().map(Assignment::uid).toList());
     state.echoes().forEach(echo -> echo(step, book, echo));
     for (Hold hold : List.copyOf(book.holds.values())) {
       Hold placed = placedAgain(book, hold);
       Hold read = state.holdingsKnown() ? readBack(step, book, placed) : placed;
-      if (forgotten.test(read.uid())) {
+      if (opened || read.stage() == Stage.BOUND) {
         remind(step, book, read);
       }
     }
   }
 
-  /** A node must know the GPUs of what is bound or nearly so and, for all we know, not started. */
+  /** Its node must know a pod's GPUs until it starts; another replica may have retracted them. */
   private void remind(Step step, NodeBook book, Hold hold) {
     PodFacts pod = pods.get(hold.uid());
-    boolean outstanding = hold.exact() && !hold.confirmed() && hold.stage() != Stage.TENTATIVE;
-    if (book.live && outstanding && (pod == null || !pod.running()) && !book.echoes(hold.uid())) {
+    boolean waits = pod == null || (!pod.running() && pod.listed());
+    if (waits && hold.stage() != Stage.TENTATIVE && book.remind(hold, step.nowMs())) {
       step.say(new Decision.Assign(book.name, hold.assignment()));
     }
   }
@@ -304,8 +303,8 @@ public final class Ledger {
     PodFacts pod = pods.get(echo.uid());
     boolean over = tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
     NodeBook holder = holders.get(echo.uid());
-    boolean settledElsewhere = holder != null && holder != book && settled(echo.uid());
-    if (over || settledElsewhere) {
+    boolean boundElsewhere = holder != null && holder != book && bound(echo.uid());
+    if (over || boundElsewhere) {
       step.say(new Decision.Retract(book.name, echo.uid()));
     } else if (holder != null && holder != book) {
       // A bind that failed there is tried here, by another replica: its own business to retract.
@@ -503,6 +502,7 @@ public final class Ledger {
     }
     step.touch(book);
     book.holds.remove(uid);
+    book.reminded.remove(uid);
     if (hold.stage() != Stage.TENTATIVE && !hold.confirmed()) {
       step.say(new Decision.Retract(book.name, uid));
     }

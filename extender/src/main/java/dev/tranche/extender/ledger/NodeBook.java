@@ -17,6 +17,9 @@ final class NodeBook {
   /** A node's list of holdings may be this old when it arrives; it is read every 2 s. */
   private static final long LIST_AGE_MS = 5_000;
 
+  /** Where two replicas do not agree, the one that is behind learns better within that. */
+  private static final long REMIND_EVERY_MS = 5_000;
+
   final String name;
 
   /** By pod uid. */
@@ -36,6 +39,9 @@ final class NodeBook {
    * pod's assignment can come before the pod.
    */
   final Map<String, Long> unshown = new HashMap<>();
+
+  /** Of holds whose assignment was sent again, by uid: before then it is not once more. */
+  final Map<String, Long> reminded = new HashMap<>();
 
   @Nullable NodeFacts facts;
   @Nullable NodeState state;
@@ -88,15 +94,41 @@ final class NodeBook {
   }
 
   /**
-   * @return by uid, which pods' assignments the node may have lost: with a new stream any, later
-   *     those that it echoed before, since another replica may have retracted them
+   * @return whether it is the first since its stream was opened
    */
-  Predicate<String> hear(NodeState said, long nowMs) {
-    NodeState before = live ? state : null;
+  boolean hear(NodeState said, long nowMs) {
+    boolean opened = !live;
     live = true;
     state = said.orHoldingsOf(state);
     holdingsAtMs = said.holdingsKnown() ? nowMs : holdingsAtMs;
-    return uid -> before == null || before.echoes(uid);
+    if (opened) {
+      reminded.clear();
+    }
+    return opened;
+  }
+
+  /** Whether the node is to be told of an assignment again; now and then at most. */
+  boolean remind(Hold hold, long nowMs) {
+    boolean due = nowMs >= reminded.getOrDefault(hold.uid(), nowMs);
+    if (!due || !live || !lacks(hold)) {
+      return false;
+    }
+    reminded.put(hold.uid(), nowMs + REMIND_EVERY_MS);
+    return true;
+  }
+
+  /** Whether it neither keeps the assignment nor has carried it out. */
+  private boolean lacks(Hold hold) {
+    boolean carriedOut =
+        state != null && state.holdings().containsKey(hold.key()) && !listsAnEarlierPod(hold.key());
+    boolean kept =
+        state != null
+            && state.echoes().stream()
+                .anyMatch(
+                    echo ->
+                        echo.uid().equals(hold.uid())
+                            && echo.placement().held().keySet().equals(hold.held().keySet()));
+    return hold.exact() && !hold.confirmed() && !carriedOut && !kept;
   }
 
   /** The most replicas that a GPU of a resource has; 1 while nothing is known. */

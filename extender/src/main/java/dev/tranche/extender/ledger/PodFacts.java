@@ -79,6 +79,11 @@ public record PodFacts(
         || (asked.contains(SEVERAL) && List.of(asked.split(SEVERAL, -1)).contains(served));
   }
 
+  /** Whether the kubelet lists it: what only ordinary init containers have it does not. */
+  boolean listed() {
+    return requests.stream().anyMatch(request -> request.kind() != Demand.Kind.INIT);
+  }
+
   /** R by the webhook's stamp; empty for a plain request. */
   public OptionalInt stampedReplicas() {
     String stamp = annotations.get(Names.REPLICAS_PER_GPU);

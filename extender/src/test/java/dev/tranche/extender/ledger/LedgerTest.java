@@ -388,24 +388,73 @@ final class LedgerTest {
         .anyMatch(this::assignsToNode);
   }
 
+  /** The API server's conflict tells only the node; the annotation comes with the watch. */
   @Test
-  void assignmentThatAnotherReplicaRetracts_isSentAgain() {
+  void boundWithoutAnnotationAtFirst_isAssignedAgainOnceItIsKnown() {
     report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    assertThat(report(NODE, Map.of())).noneMatch(this::assignsToNode);
-    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
+    apply(new Event.PodSeen(pod("p", null).on(NODE)));
+    assertThat(apply(new Event.PodSeen(named("p", "p", NODE, false, "gpu-0"))))
+        .anyMatch(this::assignsToNode);
+  }
+
+  @Test
+  void assignmentThatAnotherReplicaRetracts_isSentAgain_butNotAtOnceOnceMore() {
+    bindWithEcho("p");
     apply(new Event.BindDone("p"));
+    assertThat(report(NODE, Map.of())).anyMatch(this::assignsToNode);
+    assertThat(report(NODE, Map.of())).noneMatch(this::assignsToNode);
+    nowMs += 5_000;
     assertThat(report(NODE, Map.of())).anyMatch(this::assignsToNode);
   }
 
   @Test
+  void assignmentOfAnotherGpuThanThePods_isReplaced() {
+    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-1")))));
+    assertThat(apply(new Event.PodSeen(named("p", "p", NODE, false, "gpu-0"))))
+        .anyMatch(this::assignsToNode);
+  }
+
+  @Test
   void assignmentThatTheKubeletHasCarriedOut_isNotSentAgain() {
-    report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
+    bindWithEcho("p");
     apply(new Event.PodSeen(pod("p", NODE)));
     assertThat(report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3)))))
         .noneMatch(this::assignsToNode);
+  }
+
+  /** Its pod is not shown yet, so it cannot be confirmed. */
+  @Test
+  void assignmentThatTheKubeletHasCarriedOutBeforeTheWatchTells_isNotSentAgain() {
+    bindWithEcho("p");
+    apply(new Event.BindDone("p"));
+    assertThat(report(NODE, Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3)))))
+        .noneMatch(this::assignsToNode);
+  }
+
+  @Test
+  void podWithGpusInOrdinaryInitContainersOnly_isNotAssignedAgain() {
+    report(NODE, Map.of());
+    var request = new Demand.Request("warm", Demand.Kind.INIT, 3);
+    var annotations = Map.of(Names.GPU, "gpu-0", Names.REPLICAS_PER_GPU, "10");
+    var pod =
+        new PodFacts(
+            "p", "ns", "p", NODE, false, false, Names.RESOURCE, List.of(request), annotations);
+    assertThat(apply(new Event.PodSeen(pod))).noneMatch(this::assignsToNode);
+  }
+
+  /** Cut off from the API server, we do not know that another leads and has bound it elsewhere. */
+  @Test
+  void echoFromElsewhere_ofABindWithoutOutcome_isLeftAlone() {
+    bindWithEcho("p");
+    apply(new Event.BindUnknown("p"));
+    assertThat(apply(new Event.Reported("node-b", state(Map.of(), List.of(echo("p", "gpu-0"))))))
+        .noneMatch(Decision.Retract.class::isInstance);
+  }
+
+  private void bindWithEcho(String uid) {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod(uid, null), NODE, on("gpu-0", 3)));
+    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo(uid, "gpu-0")))));
   }
 
   private boolean assignsToNode(Decision decision) {

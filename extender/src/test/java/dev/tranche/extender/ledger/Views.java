@@ -166,4 +166,16 @@ final class Views {
     }
     return annotations;
   }
+
+  /** As its binding leaves it. */
+  static PodFacts bound(PodFacts pod, String node, Placement place) {
+    var annotations = new HashMap<>(pod.annotations());
+    annotations.put(Names.GPU, place.annotation());
+    return facts(pod, node, false, false, annotations);
+  }
+
+  /** Whether its annotation says all; how a share is split it does not. */
+  static boolean annotated(PodFacts pod, String node, Placement place) {
+    return Places.byAnnotation(bound(pod, node, place), 10).filter(Places.Found::exact).isPresent();
+  }
 }

@@ -149,6 +149,9 @@ final class World {
         }
       }
       listedAtMs = nowMs;
+      pods.values().stream()
+          .filter(pod -> pod.admitted && listed.containsKey(pod.facts.key()))
+          .forEach(pod -> kept.remove(pod.facts.uid()));
     }
 
     private @Nullable NodeState said;
@@ -323,8 +326,7 @@ final class World {
     leader.tell(new Event.BindStarted(pod.facts, node.name, place));
     report(node);
     int drawn = random.nextInt(12);
-    // How a share is split, the annotation does not tell.
-    int fate = drawn == 5 && place.held().size() > 1 ? 4 : drawn;
+    int fate = drawn == 5 && !Views.annotated(pod.facts, node.name, place) ? 4 : drawn;
     if (fate == 2) {
       leader.tell(new Event.BindUnknown(uid));
       advance(random.nextInt(4_000));
@@ -344,31 +346,29 @@ final class World {
 
   /** A dead leader's bind is carried out while the new one tries another node, or gives up. */
   private void landLate(Pod pod, Node node, Placement place) {
-    String uid = pod.facts.uid();
+    PodFacts before = pod.facts;
     failOver();
     Node other = pick(nodes);
-    Views.place(leader.ledger, pod.facts, other.name, nowMs)
-        .filter(elsewhere -> other != node)
+    Views.place(leader.ledger, before, other.name, nowMs)
         .ifPresentOrElse(
-            there -> leader.tell(new Event.BindStarted(pod.facts, other.name, there)),
-            () -> leader.tell(new Event.Release(uid)));
+            there -> leader.tell(new Event.BindStarted(before, other.name, there)),
+            () -> leader.tell(new Event.Release(before.uid())));
     nodes.forEach(this::report);
     advance(random.nextInt(3_000));
-    carryOut(pod, node, place);
-    leader.tell(new Event.BindFailed(uid));
-    leader.tell(new Event.PodSeen(pod.facts));
-    tellAndWait();
-    tellAndWait();
+    if (pods.containsKey(before.uid())) {
+      carryOut(pod, node, place);
+      leader.tell(new Event.BindFailed(before.uid()));
+      leader.tell(new Event.PodSeen(before.on(node.name)));
+      leader.tell(new Event.PodSeen(pod.facts));
+      tellAndWait();
+    }
   }
 
   private void carryOut(Pod pod, Node node, Placement place) {
-    if (!pods.containsKey(pod.facts.uid())) {
-      return;
+    if (pods.containsKey(pod.facts.uid())) {
+      pod.facts = Views.bound(pod.facts, node.name, place);
+      seen(pod);
     }
-    var annotations = new HashMap<>(pod.facts.annotations());
-    annotations.put(Names.GPU, place.annotation());
-    pod.facts = Views.facts(pod.facts, node.name, false, false, annotations);
-    seen(pod);
   }
 
   private void bindByOthers() {
@@ -409,7 +409,7 @@ final class World {
    */
   private void admit(Pod pod) {
     Node node = node(Objects.requireNonNull(pod.facts.node()));
-    Assignment assigned = node.kept.remove(pod.facts.uid());
+    Assignment assigned = node.kept.get(pod.facts.uid());
     pod.admitted = true;
     Demand demand = pod.facts.demand(10);
     if (!strangers) {
@@ -430,11 +430,9 @@ final class World {
   }
 
   private void fitsReally(Node node, Pod pod) {
-    for (GpuFacts gpu : node.gpus) {
-      assertThat(node.used(gpu.uuid()))
-          .as("%s: %s with %s", seed, gpu.uuid(), pod.facts.key())
-          .isLessThanOrEqualTo(gpu.replicas());
-    }
+    assertThat(node.gpus)
+        .as("%s: with %s", seed, pod.facts.key())
+        .allMatch(gpu -> node.used(gpu.uuid()) <= gpu.replicas());
   }
 
   private void finish(Pod pod) {
@@ -467,7 +465,7 @@ final class World {
 
   /** Everything is heard, and the nodes have told the latest. */
   void settle() {
-    pods.values().forEach(this::mirror);
+    pods.values().stream().filter(pod -> !pod.shown).forEach(this::mirror);
     nodes.forEach(
         node -> {
           node.serving = true;
@@ -501,9 +499,8 @@ final class World {
     String name = name();
     String uid = "uid-" + created++;
     boolean several = random.nextInt(6) == 0;
-    boolean stamped = several || random.nextInt(3) > 0;
+    var annotations = Views.annotations(several || random.nextInt(3) > 0, several);
     var requests = several ? Views.onEachOfTwo(random) : Views.requests(random);
-    var annotations = Views.annotations(stamped, several);
     var facts =
         new PodFacts(uid, "ns", name, null, false, false, Names.RESOURCE, requests, annotations);
     var pod = new Pod(facts);
@@ -526,11 +523,8 @@ final class World {
     }
     for (Node node : nodes) {
       assertThat(leader.ledger.view(node.name, this::matters, nowMs).gpus())
-          .allSatisfy(
-              gpu ->
-                  assertThat(gpu.heldReplicas())
-                      .as(() -> counts(leader, node, gpu.facts().uuid()))
-                      .isBetween(0, gpu.facts().replicas()));
+          .as(() -> counts(leader, node, "its GPUs"))
+          .allMatch(gpu -> gpu.heldReplicas() >= 0 && gpu.heldReplicas() <= gpu.facts().replicas());
     }
   }
 
@@ -543,8 +537,15 @@ final class World {
     return known && hold.stage() != Hold.Stage.TENTATIVE;
   }
 
-  /** Both replicas count on every GPU what its kubelet has given away. */
+  /**
+   * Both replicas count on every GPU what its kubelet has given away, and nothing is left to do.
+   */
   void equalsTheReadBack() {
+    for (Node node : nodes) {
+      assertThat(node.kept.keySet())
+          .as("%s: kept on %s", seed, node.name)
+          .allMatch(uid -> !Objects.requireNonNull(pods.get(uid)).admitted);
+    }
     for (Replica replica : List.of(leader, standby)) {
       for (Node node : nodes) {
         for (NodeView.Gpu gpu : replica.ledger.view(node.name, h -> true, nowMs).gpus()) {
