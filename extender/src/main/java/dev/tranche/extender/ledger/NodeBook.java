@@ -101,9 +101,6 @@ final class NodeBook {
     live = true;
     state = said.orHoldingsOf(state);
     holdingsAtMs = said.holdingsKnown() ? nowMs : holdingsAtMs;
-    if (opened) {
-      reminded.clear();
-    }
     return opened;
   }
 

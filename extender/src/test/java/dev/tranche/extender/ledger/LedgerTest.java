@@ -442,6 +442,13 @@ final class LedgerTest {
     assertThat(apply(new Event.PodSeen(pod))).noneMatch(this::assignsToNode);
   }
 
+  @Test
+  void reportOnItsWayWhenAPodIsAssigned_doesNotAssignItAgain() {
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    assertThat(report(NODE, Map.of())).noneMatch(this::assignsToNode);
+  }
+
   /** Cut off from the API server, we do not know that another leads and has bound it elsewhere. */
   @Test
   void echoFromElsewhere_ofABindWithoutOutcome_isLeftAlone() {
