@@ -165,7 +165,7 @@ final class NodeBook {
   }
 
   boolean echoes(String uid) {
-    return state != null && state.echoes(uid);
+    return state != null && state.echoes().stream().anyMatch(a -> a.uid().equals(uid));
   }
 
   private Optional<Places.Found> echoed(PodFacts pod) {

@@ -29,10 +29,6 @@ public record NodeState(
     echoes = List.copyOf(echoes);
   }
 
-  boolean echoes(String uid) {
-    return echoes.stream().anyMatch(echo -> echo.uid().equals(uid));
-  }
-
   /** Replicas of an earlier config that a pod holds of a GPU. */
   int retired(String key, String uuid) {
     return retired.getOrDefault(key, Map.of()).getOrDefault(uuid, 0);
