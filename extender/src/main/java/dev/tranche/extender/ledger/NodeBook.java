@@ -116,16 +116,19 @@ final class NodeBook {
 
   /** Whether it neither keeps the assignment nor has carried it out. */
   private boolean lacks(Hold hold) {
-    boolean carriedOut =
-        state != null && state.holdings().containsKey(hold.key()) && !listsAnEarlierPod(hold.key());
-    boolean kept =
-        state != null
-            && state.echoes().stream()
-                .anyMatch(
-                    echo ->
-                        echo.uid().equals(hold.uid())
-                            && echo.placement().held().keySet().equals(hold.held().keySet()));
-    return hold.exact() && !hold.confirmed() && !carriedOut && !kept;
+    return hold.exact() && !hold.confirmed() && !keeps(hold) && !carriedOut(hold);
+  }
+
+  private boolean keeps(Hold hold) {
+    return echo(hold.uid())
+        .filter(echo -> echo.placement().held().keySet().equals(hold.held().keySet()))
+        .isPresent();
+  }
+
+  private boolean carriedOut(Hold hold) {
+    return state != null
+        && state.holdings().containsKey(hold.key())
+        && !listsAnEarlierPod(hold.key());
   }
 
   /** The most replicas that a GPU of a resource has; 1 while nothing is known. */
@@ -165,17 +168,18 @@ final class NodeBook {
   }
 
   boolean echoes(String uid) {
-    return state != null && state.echoes().stream().anyMatch(a -> a.uid().equals(uid));
+    return echo(uid).isPresent();
   }
 
   private Optional<Places.Found> echoed(PodFacts pod) {
-    if (state == null) {
-      return Optional.empty();
-    }
-    return state.echoes().stream()
-        .filter(a -> a.uid().equals(pod.uid()))
-        .findFirst()
+    return echo(pod.uid())
         .map(a -> Places.byEcho(pod, a.placement(), replicasPerGpu(pod.resource())));
+  }
+
+  private Optional<Assignment> echo(String uid) {
+    return state == null
+        ? Optional.empty()
+        : state.echoes().stream().filter(echo -> echo.uid().equals(uid)).findFirst();
   }
 
   boolean forgettable() {
