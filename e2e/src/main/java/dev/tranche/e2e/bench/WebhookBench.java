@@ -90,6 +90,7 @@ final class WebhookBench {
     double[] paced = paced(8, fractions);
     figures.add(new Figure("webhook.p50_ms.at_1000", at(paced, 0.5), "ms"));
     figures.add(new Figure("webhook.p99_ms.at_1000", at(paced, 0.99), "ms"));
+    figures.addAll(http2(pid));
     double cpuBefore = cpuSeconds(pid);
     double[] guarded = closed(1, others);
     double cpuUs = (cpuSeconds(pid) - cpuBefore) * 1e6 / guarded.length;
@@ -101,6 +102,24 @@ final class WebhookBench {
     Thread.sleep(IDLE_MS);
     figures.add(new Figure("webhook.pss_mb", pssMb(pid), "MB"));
     return figures;
+  }
+
+  /** One connection, as an API server has: the first rounds warm up what only HTTP/2 takes. */
+  private List<Figure> http2(long pid) throws Exception {
+    try (var posts = new H2Posts(port)) {
+      for (int round = 0; round < STEADY_ROUNDS; round++) {
+        posts.closed(FRACTION, ReviewBodies.fractions(), 8, seconds);
+      }
+      double cpuBefore = cpuSeconds(pid);
+      double[] ms = posts.closed(FRACTION, ReviewBodies.fractions(), 8, seconds);
+      double cpuUs = (cpuSeconds(pid) - cpuBefore) * 1e6 / ms.length;
+      Arrays.sort(ms);
+      return List.of(
+          new Figure("webhook.http2.requests_per_second.8", ms.length / (double) seconds, "1/s"),
+          new Figure("webhook.http2.cpu_us_per_request.8", cpuUs, "us"),
+          new Figure("webhook.http2.p50_ms.8", at(ms, 0.5), "ms"),
+          new Figure("webhook.http2.p99_ms.8", at(ms, 0.99), "ms"));
+    }
   }
 
   /** Until no rate has grown for some rounds: the JVM has compiled what it will compile. */
@@ -181,23 +200,6 @@ final class WebhookBench {
         all.add(done.get());
       }
       return all.build().flatMapToDouble(Arrays::stream).sorted().toArray();
-    }
-  }
-
-  /** Durations as they come. */
-  private static final class Times {
-    private double[] ms = new double[4_096];
-    private int count;
-
-    void add(long nanos) {
-      if (count == ms.length) {
-        ms = Arrays.copyOf(ms, 2 * count);
-      }
-      ms[count++] = nanos / 1e6;
-    }
-
-    double[] ms() {
-      return Arrays.copyOf(ms, count);
     }
   }
 
