@@ -23,6 +23,7 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.stream.NodeStreams;
+import dev.tranche.extender.stream.ReportListener;
 import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.extender.verb.Asked;
 import dev.tranche.extender.verb.Bind;
@@ -166,11 +167,21 @@ public final class Extender implements AutoCloseable {
         .findFirst();
   }
 
-  /** A node's report, on the Ledger's loop. */
-  private void reported(String node, NodeReport report) {
-    nodeEvents.reported(node, report);
-    nodeLabels.reported(node, report);
-    startupTaints.reported(node, report);
+  private ReportListener listener() {
+    return new ReportListener() {
+      @Override
+      public void reported(String node, NodeReport whole) {
+        nodeEvents.reported(node, whole);
+        nodeLabels.reported(node, whole);
+        startupTaints.reported(node, whole);
+      }
+
+      @Override
+      public void reportedAgain(String node) {
+        nodeLabels.reportedAgain(node);
+        startupTaints.reportedAgain(node);
+      }
+    };
   }
 
   private static PrometheusMeterRegistry registry() {
@@ -358,7 +369,7 @@ public final class Extender implements AutoCloseable {
             streams,
             core,
             verbs.loop(),
-            this::reported,
+            listener(),
             metrics);
     return vertx
         .deployVerticle(server)

@@ -3,7 +3,9 @@ package dev.tranche.extender;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.NodeEvent;
+import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.http.Recorded;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.stream.FakeNode;
@@ -311,6 +313,23 @@ final class ExtenderIT {
     }
     assertThat(ops("/metrics"))
         .contains("tranche_extender_streams_ended_total{cause=\"oversized\"} 1");
+  }
+
+  @Test
+  void briefReportThatDoesNotFitTheWholeOne_isRefused() throws Exception {
+    try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
+      a.write(NodeReport.newBuilder().addReadings(reading()).build());
+      assertThat(ops("/metrics"))
+          .contains("tranche_extender_streams_ended_total{cause=\"refused\"} 0");
+      a.write(NodeReport.newBuilder().addReadings(reading()).addReadings(reading()).build());
+      assertThat(a.ended.get())
+          .startsWith(GrpcStatus.INVALID_ARGUMENT.code + " ")
+          .contains("2 readings; the last whole one of its stream had 1 GPUs");
+    }
+  }
+
+  private static GpuReading.Builder reading() {
+    return GpuReading.newBuilder().setLoad(FakeNode.load(50, GIB));
   }
 
   @Test

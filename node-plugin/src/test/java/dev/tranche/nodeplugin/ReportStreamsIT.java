@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin;
 import static dev.tranche.nodeplugin.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.nodeplugin.config.Findings;
@@ -44,6 +45,33 @@ class ReportStreamsIT {
     }
   }
 
+  @Test
+  void extenderThatTakesBriefReports_getsWhatIsMeasuredAlone_andAllAfterANewConnection()
+      throws Exception {
+    TestCertificate certificate = TestCertificate.forName(PluginRig.SERVICE, folder);
+    var extender = new FakeExtender("127.0.0.1", certificate);
+    Vertx vertx = Vertx.vertx();
+    try {
+      int port = extender.start(0);
+      ReportStreams streams = streams(vertx, options(certificate.caFile()), port);
+      vertx.runOnContext(v -> streams.start());
+      eventually("a whole report", () -> extender.last().getGpusCount() == 1);
+      extender.direct(NodeDirective.newBuilder().setTakesBriefReports(true));
+      eventually("a brief one", () -> extender.last().getReadingsCount() == 1);
+      assertThat(extender.last().getAppliedDirective()).isEqualTo(1);
+      extender.stop();
+      int before = extender.reports().size();
+      extender.start(port);
+      eventually("another stream", () -> extender.reports().size() > before);
+      assertThat(extender.reports().get(before))
+          .extracting(NodeReport::getSequence, NodeReport::getGpusCount)
+          .containsExactly(1L, 1);
+    } finally {
+      FakeKubelet.await(vertx.close());
+      extender.close();
+    }
+  }
+
   private Options options(Path caFile) throws Exception {
     Path token = Files.writeString(folder.resolve("token"), "the-token");
     var findings = new Findings();
@@ -70,7 +98,10 @@ class ReportStreamsIT {
   private static final class Quiet implements Exchange {
     @Override
     public NodeReport.Builder report() {
-      return NodeReport.newBuilder().setNode("node-1");
+      return NodeReport.newBuilder()
+          .setSentAtMs(System.currentTimeMillis())
+          .setNode("node-1")
+          .addGpus(Gpu.newBuilder().setUuid("GPU-0"));
     }
 
     @Override

@@ -95,6 +95,11 @@ public final class NodeLabels {
     }
   }
 
+  /** The same GPUs as before. */
+  public void reportedAgain(String node) {
+    shown.computeIfPresent(node, (same, now) -> new Shown(now.labels(), clockMs.getAsLong()));
+  }
+
   /** The clock's turn: what was refused is tried again, what has gone is taken away. */
   public void tick() {
     nodes.keySet().forEach(this::settle);

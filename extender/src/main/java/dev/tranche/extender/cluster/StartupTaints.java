@@ -125,6 +125,15 @@ public final class StartupTaints {
     }
   }
 
+  /** The same GPUs as before. */
+  public void reportedAgain(String node) {
+    Serving told = serving.get(node);
+    if (told != null) {
+      serving.put(node, new Serving(told.resources(), clockMs.getAsLong()));
+      settle(node);
+    }
+  }
+
   /** Without a healthy GPU nothing can be placed there, so the node is not what was asked for. */
   private static Set<String> serves(NodeReport report) {
     if (!report.getRegistered() || report.getDraining()) {

@@ -10,6 +10,7 @@ import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.GrpcServerResponse;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.Optional;
 
 /** One open stream of one node. All but {@link #send} runs on the stream's own event loop. */
 final class NodeStream {
@@ -23,6 +24,7 @@ final class NodeStream {
   private final Map<Long, Promise<Void>> unacknowledged = new HashMap<>();
   private long sequence;
   private long lastReportMs;
+  private int gpus;
   private boolean closed;
 
   NodeStream(
@@ -39,6 +41,7 @@ final class NodeStream {
 
   void reported(NodeReport report, long nowMs) {
     lastReportMs = nowMs;
+    gpus = report.getReadingsCount() > 0 ? gpus : report.getGpusCount();
     unacknowledged
         .entrySet()
         .removeIf(
@@ -49,6 +52,15 @@ final class NodeStream {
               }
               return applied;
             });
+  }
+
+  /** What keeps a brief report from going by the last whole one, as a sentence. */
+  Optional<String> unlike(NodeReport brief) {
+    return brief.getReadingsCount() == gpus
+        ? Optional.empty()
+        : Optional.of(
+            "a brief report has %d readings; the last whole one of its stream had %d GPUs"
+                .formatted(brief.getReadingsCount(), gpus));
   }
 
   boolean closed() {

@@ -32,10 +32,7 @@ public final class NodeStreams implements Nodes {
     if (before != null) {
       before.closeFromElsewhere(GrpcStatus.ABORTED, "the node has opened a newer stream");
     }
-    // Before the node is known to us, silence: an empty name would mean that it has no label.
-    if (configs.containsKey(stream.node)) {
-      carry(stream, NodeDirective.newBuilder());
-    }
+    carry(stream, NodeDirective.newBuilder().setTakesBriefReports(true));
   }
 
   /** Whether it was the node's newest. */
@@ -87,7 +84,10 @@ public final class NodeStreams implements Nodes {
         .onFailure(late -> log.debug("node {}: {}", stream.node, late.getMessage()));
   }
 
-  /** Every directive says the config anew, once the node's labels have been read. */
+  /**
+   * Every directive says the config anew, once the node's labels have been read. Before that,
+   * silence: an empty name would mean that it has no label.
+   */
   NodeDirective.Builder named(String node, NodeDirective.Builder directive) {
     @Nullable String config = configs.get(node);
     return config == null ? directive : directive.setConfigName(config);

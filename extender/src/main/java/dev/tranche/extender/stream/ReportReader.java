@@ -3,6 +3,7 @@ package dev.tranche.extender.stream;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.Holding;
 import dev.tranche.api.node.NodeReport;
@@ -44,7 +45,9 @@ public final class ReportReader {
     var readings = new HashMap<String, LoadReading>();
     for (Gpu gpu : report.getGpusList()) {
       if (gpu.hasLoad()) {
-        readings.put(gpu.getUuid(), reading(gpu, report.getSentAtMs(), nowMs));
+        readings.put(
+            gpu.getUuid(),
+            reading(gpu.getLoad(), gpu.getPodUsesList(), report.getSentAtMs(), nowMs));
       }
     }
     var state =
@@ -56,6 +59,25 @@ public final class ReportReader {
             Retired.of(report),
             report.getAssignmentsList().stream().map(ReportReader::assignment).toList());
     return new Reading(new Event.Reported(node, kept(state, before)), readings);
+  }
+
+  /**
+   * Of a brief report.
+   *
+   * @param before by the whole report that it goes by; of as many GPUs
+   * @return readings by uuid
+   */
+  static Map<String, LoadReading> brief(NodeReport brief, long nowMs, NodeState before) {
+    var readings = new HashMap<String, LoadReading>();
+    for (int i = 0; i < before.gpus().size(); i++) {
+      GpuReading gpu = brief.getReadings(i);
+      if (gpu.hasLoad()) {
+        readings.put(
+            before.gpus().get(i).uuid(),
+            reading(gpu.getLoad(), gpu.getPodUsesList(), brief.getSentAtMs(), nowMs));
+      }
+    }
+    return readings;
   }
 
   private static NodeState kept(NodeState now, @Nullable NodeState before) {
@@ -80,16 +102,15 @@ public final class ReportReader {
   }
 
   /** The sender's clock is only compared with itself: it tells the reading's age. */
-  private static LoadReading reading(Gpu gpu, long sentAtMs, long nowMs) {
-    GpuLoad load = gpu.getLoad();
+  private static LoadReading reading(GpuLoad load, List<PodUse> uses, long sentAtMs, long nowMs) {
     long ageMs = Math.max(0, sentAtMs - load.getSampledAtMs());
     return new LoadReading(
         load.getMemoryUsedBytes(),
         part(load.getSmUtilizationMeanPercent()),
         load.getProcesses(),
         nowMs - ageMs,
-        memoryByPod(gpu.getPodUsesList()),
-        smByPod(gpu.getPodUsesList(), load.getSmUtilizationPercent()));
+        memoryByPod(uses),
+        smByPod(uses, load.getSmUtilizationPercent()));
   }
 
   /** A pod's containers together. */

@@ -23,7 +23,6 @@ import io.vertx.grpc.server.GrpcServerOptions;
 import io.vertx.grpc.server.GrpcServerRequest;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -55,7 +54,7 @@ public final class StreamServer extends VerticleBase {
   private final NodeStreams streams;
   private final Core core;
   private final Loop ledgerLoop;
-  private final BiConsumer<String, NodeReport> others;
+  private final ReportListener others;
   private final Counter refused;
   private final Counter silent;
   private final Counter crowded;
@@ -64,7 +63,7 @@ public final class StreamServer extends VerticleBase {
   private @Nullable HttpServer server;
 
   /**
-   * @param others hear every report after the Ledger, on its loop
+   * @param others hear every report after the Ledger
    */
   public StreamServer(
       SocketAddress address,
@@ -73,7 +72,7 @@ public final class StreamServer extends VerticleBase {
       NodeStreams streams,
       Core core,
       Loop ledgerLoop,
-      BiConsumer<String, NodeReport> others,
+      ReportListener others,
       ExtenderMetrics metrics) {
     this.address = address;
     this.certificate = certificate;
@@ -197,7 +196,8 @@ public final class StreamServer extends VerticleBase {
     if (stream.closed()) {
       return;
     }
-    if (!report.getNode().equals(stream.node)) {
+    boolean brief = report.getReadingsCount() > 0;
+    if (!brief && !report.getNode().equals(stream.node)) {
       refused.increment();
       if (callers.worthALine(stream.node, core.nowMs())) {
         log.warn("node {} reports as node \"{}\"; refused", stream.node, report.getNode());
@@ -206,9 +206,9 @@ public final class StreamServer extends VerticleBase {
       close(stream, GrpcStatus.PERMISSION_DENIED, why);
       return;
     }
-    Optional<String> broken = Bounds.broken(report);
+    Optional<String> broken = brief ? stream.unlike(report) : Bounds.broken(report);
     if (broken.isPresent()) {
-      oversized.increment();
+      (brief ? refused : oversized).increment();
       if (callers.worthALine(stream.node, core.nowMs())) {
         log.warn("the stream of node {} is ended: {}", stream.node, broken.get());
       }

@@ -1,5 +1,6 @@
 package dev.tranche.extender.stream;
 
+import dev.tranche.api.BriefReports;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
@@ -39,6 +40,7 @@ public final class FakeNode implements AutoCloseable {
   private NodeReport state;
   private volatile boolean deaf;
   private volatile Consumer<NodeDirective> hearing = directive -> {};
+  private final BriefReports brief = new BriefReports();
   private long sequence;
 
   public FakeNode(Vertx vertx, int port, String token, NodeReport first) throws Exception {
@@ -74,6 +76,9 @@ public final class FakeNode implements AutoCloseable {
   private synchronized void directed(NodeDirective directive) {
     directives.add(directive);
     hearing.accept(directive);
+    if (directive.getTakesBriefReports()) {
+      brief.taken();
+    }
     if (!deaf) {
       report(s -> s.setAppliedDirective(directive.getSequence()));
     }
@@ -91,7 +96,12 @@ public final class FakeNode implements AutoCloseable {
   public synchronized void report(UnaryOperator<NodeReport.Builder> change) {
     long now = System.currentTimeMillis();
     state = change.apply(state.toBuilder()).setSequence(++sequence).setSentAtMs(now).build();
-    call.write(state);
+    write(brief.of(state));
+  }
+
+  /** As it is. */
+  public synchronized void write(NodeReport report) {
+    call.write(report);
   }
 
   public static NodeReport.Builder node(String name, Gpu.Builder... gpus) {

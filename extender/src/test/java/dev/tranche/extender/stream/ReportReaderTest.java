@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
 import dev.tranche.extender.load.LoadReading;
@@ -41,5 +42,24 @@ final class ReportReaderTest {
     LoadReading reading = read(Float.NaN, Float.NaN, 50);
     assertThat(reading.smMean()).isZero();
     assertThat(reading.smByPod()).containsEntry("ns/p", 0.5);
+  }
+
+  @Test
+  void briefReport_isReadByTheGpusOfTheWholeOne() {
+    var whole =
+        NodeReport.newBuilder()
+            .addGpus(Gpu.newBuilder().setUuid("GPU-0"))
+            .addGpus(Gpu.newBuilder().setUuid("GPU-1"))
+            .build();
+    var load = GpuLoad.newBuilder().setSampledAtMs(900).setMemoryUsedBytes(7);
+    var brief =
+        NodeReport.newBuilder()
+            .setSentAtMs(1_000)
+            .addReadings(GpuReading.getDefaultInstance())
+            .addReadings(GpuReading.newBuilder().setLoad(load))
+            .build();
+    var before = ReportReader.read("node", whole, 0).report().state();
+    assertThat(ReportReader.brief(brief, 5_000, before))
+        .isEqualTo(Map.of("GPU-1", new LoadReading(7, 0, 0, 4_900)));
   }
 }

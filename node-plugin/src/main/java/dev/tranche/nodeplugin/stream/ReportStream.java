@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.stream;
 
+import dev.tranche.api.BriefReports;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcClient;
@@ -50,6 +51,7 @@ final class ReportStream {
   private long sequence;
   private long applied;
   private boolean writing;
+  private BriefReports brief = new BriefReports();
   // The report that is to follow the one under way.
   private @Nullable Promise<Void> following;
   private boolean stopped;
@@ -124,6 +126,7 @@ final class ReportStream {
     openedAtMs = now();
     sequence = 0;
     applied = 0;
+    brief = new BriefReports();
     writing = false;
     opened.exceptionHandler(failure -> ended(mine, words(failure)));
     opened
@@ -147,6 +150,9 @@ final class ReportStream {
 
   private void directed(NodeDirective directive) {
     exchange.apply(directive);
+    if (directive.getTakesBriefReports()) {
+      brief.taken();
+    }
     applied = Math.max(applied, directive.getSequence());
     send();
   }
@@ -166,7 +172,7 @@ final class ReportStream {
     int mine = generation;
     NodeReport report =
         exchange.report().setSequence(++sequence).setAppliedDirective(applied).build();
-    return write(request, report).onComplete(done -> written(mine, done.succeeded()));
+    return write(request, brief.of(report)).onComplete(done -> written(mine, done.succeeded()));
   }
 
   private Future<Void> follow() {

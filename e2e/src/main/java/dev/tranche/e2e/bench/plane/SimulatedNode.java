@@ -1,5 +1,6 @@
 package dev.tranche.e2e.bench.plane;
 
+import dev.tranche.api.BriefReports;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
@@ -51,6 +52,7 @@ public final class SimulatedNode {
   private @Nullable GrpcClientRequest<NodeReport, NodeDirective> call;
   private long sequence;
   private long applied;
+  private final BriefReports brief = new BriefReports();
 
   /**
    * @param assigned told the node's name and each new assignment
@@ -78,6 +80,9 @@ public final class SimulatedNode {
     directive.getAssignList().forEach(this::take);
     directive.getRetractPodUidsList().forEach(this::release);
     applied = directive.getSequence();
+    if (directive.getTakesBriefReports()) {
+      brief.taken();
+    }
     report();
   }
 
@@ -169,7 +174,7 @@ public final class SimulatedNode {
             .setAppliedDirective(applied)
             .addAllGpus(gpus.values());
     holdings.values().forEach(report::addAllHoldings);
-    open.write(report.build());
+    open.write(brief.of(report.build()));
     sent.values().forEach(Runnable::run);
   }
 }

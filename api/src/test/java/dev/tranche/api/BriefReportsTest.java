@@ -1,0 +1,91 @@
+package dev.tranche.api;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.Holding;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.PodUse;
+import org.junit.jupiter.api.Test;
+
+final class BriefReportsTest {
+  private final BriefReports reports = new BriefReports();
+  private long sequence;
+
+  private NodeReport.Builder at(long ms, int smPercent) {
+    var load = GpuLoad.newBuilder().setSampledAtMs(ms).setSmUtilizationPercent(smPercent);
+    return NodeReport.newBuilder()
+        .setSequence(++sequence)
+        .setSentAtMs(ms)
+        .setAppliedDirective(sequence)
+        .setNode("node-1")
+        .addHoldings(Holding.newBuilder().addDeviceIds("GPU-0::0"))
+        .addAssignments(Assignment.newBuilder().setPodUid("u").setExpiresInMs(9_000 - (int) ms))
+        .addGpus(
+            Gpu.newBuilder()
+                .setUuid("GPU-0")
+                .setLoad(load)
+                .addPodUses(PodUse.newBuilder().setPod("p").setSmUtilizationPercent(smPercent)))
+        .addGpus(Gpu.newBuilder().setUuid("GPU-1"));
+  }
+
+  private static boolean brief(NodeReport sent) {
+    assertThat(sent.getGpusCount() == 0).isEqualTo(sent.getReadingsCount() > 0);
+    return sent.getReadingsCount() > 0;
+  }
+
+  @Test
+  void reportsAreWhole_untilBriefOnesAreTaken() {
+    assertThat(brief(reports.of(at(0, 1).build()))).isFalse();
+    assertThat(brief(reports.of(at(1, 2).build()))).isFalse();
+    reports.taken();
+    assertThat(brief(reports.of(at(2, 3).build()))).isFalse();
+    assertThat(brief(reports.of(at(3, 4).build()))).isTrue();
+  }
+
+  @Test
+  void briefReport_bringsWhatIsMeasuredInTheOrderOfTheGpus() {
+    reports.taken();
+    reports.of(at(0, 1).build());
+    NodeReport whole = at(1, 70).build();
+    NodeReport sent = reports.of(whole);
+    assertThat(sent.getReadingsList()).hasSize(2);
+    assertThat(sent.getReadings(0).getLoad()).isEqualTo(whole.getGpus(0).getLoad());
+    assertThat(sent.getReadings(0).getPodUsesList()).isEqualTo(whole.getGpus(0).getPodUsesList());
+    assertThat(sent.getReadings(1).hasLoad()).isFalse();
+    assertThat(sent.toBuilder().clearReadings().build())
+        .isEqualTo(
+            NodeReport.newBuilder().setSequence(2).setSentAtMs(1).setAppliedDirective(2).build());
+  }
+
+  @Test
+  void whateverElseChanges_isToldInAWholeReport() {
+    reports.taken();
+    reports.of(at(0, 1).build());
+    var held = at(1, 1).addHoldings(Holding.newBuilder().addDeviceIds("GPU-0::1"));
+    assertThat(reports.of(held.build())).isEqualTo(held.build());
+    assertThat(brief(reports.of(held.setSentAtMs(2).build()))).isTrue();
+    held.getGpusBuilder(1).setCordonReason("overuse");
+    assertThat(brief(reports.of(held.setSentAtMs(3).build()))).isFalse();
+    assertThat(brief(reports.of(held.setSentAtMs(4).setDraining(true).build()))).isFalse();
+  }
+
+  @Test
+  void nowAndThen_andWhenTheClockWasSetBack_aReportIsWhole() {
+    reports.taken();
+    reports.of(at(0, 1).build());
+    assertThat(brief(reports.of(at(BriefReports.WHOLE_EVERY_MS - 1, 1).build()))).isTrue();
+    assertThat(brief(reports.of(at(BriefReports.WHOLE_EVERY_MS, 1).build()))).isFalse();
+    assertThat(brief(reports.of(at(1, 1).build()))).isFalse();
+  }
+
+  @Test
+  void nodeWithoutGpus_saysSoEachTime() {
+    reports.taken();
+    NodeReport none = NodeReport.newBuilder().setNode("node-1").build();
+    assertThat(reports.of(none)).isEqualTo(none);
+    assertThat(reports.of(none)).isEqualTo(none);
+  }
+}
