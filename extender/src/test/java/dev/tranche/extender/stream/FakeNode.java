@@ -14,15 +14,19 @@ import io.vertx.core.http.HttpVersion;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;
 import io.vertx.grpc.client.GrpcClientRequest;
+import io.vertx.grpc.client.GrpcClientResponse;
 import io.vertx.grpc.common.GrpcMessageDecoder;
 import io.vertx.grpc.common.GrpcMessageEncoder;
 import io.vertx.grpc.common.ServiceMethod;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /** A node plugin as the extender sees it: reports, and acknowledges unless told to be deaf. */
 public final class FakeNode implements AutoCloseable {
@@ -66,11 +70,18 @@ public final class FakeNode implements AutoCloseable {
             response -> {
               response.handler(this::directed);
               response.endHandler(
-                  end -> ended.complete(response.status() + " " + response.statusMessage()));
+                  end -> ended.complete(response.status() + " " + message(response)));
               response.exceptionHandler(e -> ended.complete(String.valueOf(e)));
             })
         .onFailure(e -> ended.complete(String.valueOf(e)));
     report(s -> s);
+  }
+
+  /** Vert.x finds it in headers only, where a call ends before it began. */
+  private static @Nullable String message(GrpcClientResponse<NodeReport, NodeDirective> response) {
+    String ofHeaders = response.statusMessage();
+    String ofTrailers = response.trailers().get("grpc-message");
+    return ofTrailers == null ? ofHeaders : URLDecoder.decode(ofTrailers, StandardCharsets.UTF_8);
   }
 
   private synchronized void directed(NodeDirective directive) {

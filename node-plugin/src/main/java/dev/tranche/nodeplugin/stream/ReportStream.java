@@ -20,6 +20,8 @@ import io.vertx.grpc.client.GrpcClientRequest;
 import io.vertx.grpc.client.GrpcClientResponse;
 import io.vertx.grpc.common.GrpcStatus;
 import java.net.InetSocketAddress;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -145,7 +147,17 @@ final class ReportStream {
                 mine,
                 response.status() == GrpcStatus.OK
                     ? "the extender ended it"
-                    : response.status() + " " + response.statusMessage()));
+                    : response.status() + ": " + message(response)));
+  }
+
+  // Vert.x finds it in headers only, where a call ends before it began.
+  private static String message(GrpcClientResponse<NodeReport, NodeDirective> response) {
+    String ofHeaders = response.statusMessage();
+    String ofTrailers = response.trailers().get("grpc-message");
+    if (ofHeaders != null || ofTrailers == null) {
+      return String.valueOf(ofHeaders);
+    }
+    return URLDecoder.decode(ofTrailers.replace("+", "%2B"), StandardCharsets.UTF_8);
   }
 
   private void directed(NodeDirective directive) {
