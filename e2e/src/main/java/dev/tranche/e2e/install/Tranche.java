@@ -30,6 +30,7 @@ public final class Tranche implements AutoCloseable {
   private static final int READY_S = 180;
   private static final String KUBERNETES_VERSION = "v1.34.4";
 
+  private final Artifacts artifacts;
   private final Plan plan;
   private final Cluster cluster;
   private final Map<String, NodeGpus> gpus;
@@ -59,7 +60,8 @@ public final class Tranche implements AutoCloseable {
     }
   }
 
-  private Tranche(Plan plan, Cluster cluster, Map<String, NodeGpus> gpus) {
+  private Tranche(Artifacts artifacts, Plan plan, Cluster cluster, Map<String, NodeGpus> gpus) {
+    this.artifacts = artifacts;
     this.plan = plan;
     this.cluster = cluster;
     this.gpus = gpus;
@@ -98,8 +100,9 @@ public final class Tranche implements AutoCloseable {
     if (plan.kept()) {
       builder.keepRunning();
     }
-    var tranche = new Tranche(plan, builder.start(), gpus);
-    tranche.install(artifacts);
+    var tranche = new Tranche(artifacts, plan, builder.start(), gpus);
+    plan.progress().accept("installing the chart");
+    tranche.install(Map.of());
     if (existing != null) {
       existing.configure(
           tranche.cluster, artifacts.root().resolve("deploy/scheduler-existing.yaml"));
@@ -115,8 +118,12 @@ public final class Tranche implements AutoCloseable {
     }
   }
 
-  private void install(Artifacts artifacts) {
-    plan.progress().accept("installing the chart");
+  /**
+   * Again, with other values than the plan's; returns when every part is ready.
+   *
+   * @param values beside the plan's; what an earlier call has set is as by default again
+   */
+  public void install(Map<String, Object> values) {
     int colon = artifacts.image().lastIndexOf(':');
     var helm =
         new Helm(artifacts.chart())
@@ -133,6 +140,7 @@ public final class Tranche implements AutoCloseable {
             .set("nvidiaDriverRoot", Node.DRIVER_ROOT)
             .set("extender.metricsNodePort", METRICS_PORT);
     plan.values().forEach(helm::set);
+    values.forEach(helm::set);
     try {
       helm.call();
     } catch (IllegalStateException notReady) {

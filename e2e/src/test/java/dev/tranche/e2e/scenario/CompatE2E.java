@@ -1,0 +1,99 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.e2e.install.PodSpecs;
+import io.fabric8.kubernetes.api.model.NamespaceBuilder;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
+import java.util.Map;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+
+/** The words of KAI and of HAMi, which an administrator has switched on. */
+class CompatE2E extends Scenario {
+  private static final String GPUMEM = "nvidia.com/gpumem";
+
+  @BeforeAll
+  static void switchOn() {
+    tranche().install(Map.of("webhook.compat.kai", true, "webhook.compat.hami", true));
+  }
+
+  @AfterAll
+  static void switchOff() {
+    tranche().install(Map.of());
+  }
+
+  private static PodBuilder kais(String name) {
+    return PodSpecs.annotated(name, Map.of("gpu-fraction", "0.3"));
+  }
+
+  /** A quarter of a T4, in HAMi's MiB. */
+  private static PodBuilder hamis(String name) {
+    return PodSpecs.plain(name, 1)
+        .editSpec()
+        .editFirstContainer()
+        .editResources()
+        .addToLimits(GPUMEM, new Quantity("4096"))
+        .endResources()
+        .endContainer()
+        .endSpec();
+  }
+
+  @Test
+  void kaisFraction_runsOnItsShare() {
+    create(kais("kai"));
+    Pod pod = running("kai");
+    assertThat(pod.getMetadata().getAnnotations()).containsEntry(Names.GPU_FRACTION, "0.3");
+    assertThat(held(pod).get("main")).hasSize(3);
+    assertThat(heldGpus(pod)).isEqualTo(assigned(pod));
+  }
+
+  @Test
+  void hamisMemory_runsOnItsShare_andIsNoResourceThatANodeWouldNeed() {
+    create(hamis("hami"));
+    Pod pod = running("hami");
+    assertThat(pod.getSpec().getContainers().getFirst().getResources().getLimits())
+        .containsEntry(Names.RESOURCE, new Quantity("3"))
+        .doesNotContainKey(GPUMEM);
+    assertThat(held(pod).get("main")).hasSize(3);
+  }
+
+  @Test
+  void whereHamisWebhookIsKeptAway_itsWordsAreNotRead_butOursAndKaisAre() {
+    tranche()
+        .client()
+        .namespaces()
+        .withName(namespace)
+        .edit(
+            n ->
+                new NamespaceBuilder(n)
+                    .editMetadata()
+                    .addToLabels("hami.io/webhook", "ignore")
+                    .endMetadata()
+                    .build());
+    assertThat(tried(PodSpecs.fraction("ours", "0.5"))).isEqualTo("5");
+    assertThat(tried(kais("kai"))).isEqualTo("3");
+    // One replica, as a cluster without HAMi reads it, and a resource that no node has.
+    assertThat(tried(hamis("hami"))).isEqualTo("1");
+    create(hamis("hami"));
+    assertThat(pendingMessage("hami")).contains(GPUMEM);
+  }
+
+  /** What the API server makes of a pod: replicas that it requests. */
+  private String tried(PodBuilder pod) {
+    Pod made =
+        tranche()
+            .client()
+            .pods()
+            .inNamespace(namespace)
+            .resource(pod.build())
+            .dryRun(true)
+            .create();
+    return String.valueOf(
+        made.getSpec().getContainers().getFirst().getResources().getLimits().get(Names.RESOURCE));
+  }
+}
