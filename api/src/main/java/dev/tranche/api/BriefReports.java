@@ -13,10 +13,10 @@ import dev.tranche.api.node.NodeReport;
  */
 public final class BriefReports {
   /**
-   * So often a report is whole whatever happens. What an extender could not do with one, such as
-   * writing an event, it tries again with the next.
+   * So often a report is whole whatever happens: every third of those that bring no news. What an
+   * extender could not do with one, such as writing an event, it tries again with the next.
    */
-  public static final long WHOLE_EVERY_MS = 15_000;
+  public static final long WHOLE_EVERY_MS = 14_000;
 
   private NodeReport told = NodeReport.getDefaultInstance();
   private long toldAtMs;
@@ -32,6 +32,7 @@ public final class BriefReports {
    */
   public NodeReport of(NodeReport whole) {
     if (!taken || whole.getGpusCount() == 0) {
+      told = NodeReport.getDefaultInstance();
       return whole;
     }
     NodeReport lasting = lasting(whole);

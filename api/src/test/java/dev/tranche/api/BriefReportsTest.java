@@ -88,4 +88,13 @@ final class BriefReportsTest {
     assertThat(reports.of(none)).isEqualTo(none);
     assertThat(reports.of(none)).isEqualTo(none);
   }
+
+  @Test
+  void gpusThatAreBack_areToldWhole() {
+    reports.taken();
+    reports.of(at(0, 1).build());
+    reports.of(at(1, 1).clearGpus().build());
+    assertThat(brief(reports.of(at(2, 1).build()))).isFalse();
+    assertThat(brief(reports.of(at(3, 1).build()))).isTrue();
+  }
 }

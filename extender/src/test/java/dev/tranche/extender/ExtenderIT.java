@@ -319,12 +319,12 @@ final class ExtenderIT {
   void briefReportThatDoesNotFitTheWholeOne_isRefused() throws Exception {
     try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
       a.write(NodeReport.newBuilder().addReadings(reading()).build());
-      assertThat(ops("/metrics"))
-          .contains("tranche_extender_streams_ended_total{cause=\"refused\"} 0");
       a.write(NodeReport.newBuilder().addReadings(reading()).addReadings(reading()).build());
       assertThat(a.ended.get())
           .startsWith(GrpcStatus.INVALID_ARGUMENT.code + " ")
           .contains("2 readings; the last whole one of its stream had 1 GPUs");
+      assertThat(ops("/metrics"))
+          .contains("tranche_extender_streams_ended_total{cause=\"invalid\"} 1");
     }
   }
 
@@ -333,7 +333,7 @@ final class ExtenderIT {
   }
 
   @Test
-  void configLabel_isTheFirstDirectiveAndFollows() throws Exception {
+  void configLabel_isToldAndFollows() throws Exception {
     try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)))) {
       until(() -> a.directives.stream().anyMatch(d -> d.getConfigName().equals("shared")));
       client

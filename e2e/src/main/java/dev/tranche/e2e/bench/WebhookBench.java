@@ -90,7 +90,6 @@ final class WebhookBench {
     double[] paced = paced(8, fractions);
     figures.add(new Figure("webhook.p50_ms.at_1000", at(paced, 0.5), "ms"));
     figures.add(new Figure("webhook.p99_ms.at_1000", at(paced, 0.99), "ms"));
-    figures.addAll(http2(pid));
     double cpuBefore = cpuSeconds(pid);
     double[] guarded = closed(1, others);
     double cpuUs = (cpuSeconds(pid) - cpuBefore) * 1e6 / guarded.length;
@@ -101,6 +100,7 @@ final class WebhookBench {
             "webhook.guard.requests_per_second.1", guarded.length / (double) seconds, "1/s"));
     Thread.sleep(IDLE_MS);
     figures.add(new Figure("webhook.pss_mb", pssMb(pid), "MB"));
+    figures.addAll(http2(pid));
     return figures;
   }
 

@@ -94,7 +94,7 @@ public final class NodeEvents {
                 .map(uid -> ofPod(node, name, event, uid));
     whole.ifPresentOrElse(
         e -> writer.apply(e).onFailure(failure -> unwritten(node, name, failure)),
-        // The informer may only be behind the node: the next report tells it again.
+        // The informer may only be behind the node: the next whole report tells it again.
         () -> written.invalidate(name));
   }
 
@@ -102,7 +102,7 @@ public final class NodeEvents {
   private void unwritten(String node, String name, Throwable failure) {
     int code = failure instanceof KubernetesClientException e ? e.getCode() : 0;
     if (code < 400 || code >= 500 || code == TOO_MANY) {
-      log.info("an event of node {} waits for its next report: {}", node, failure.toString());
+      log.info("an event of node {} waits for its next whole report: {}", node, failure.toString());
       written.invalidate(name);
     }
   }

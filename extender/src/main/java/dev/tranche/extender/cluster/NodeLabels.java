@@ -50,8 +50,12 @@ public final class NodeLabels {
   private record Seen(
       String resourceVersion, Map<String, String> labels, String written, long sinceMs) {}
 
-  /** What a node's report asks for, and when it last had a GPU. */
-  private record Shown(Map<String, String> labels, long atMs) {}
+  /**
+   * What a node's report asks for, and when it last had a GPU.
+   *
+   * @param last that was its last whole report
+   */
+  private record Shown(Map<String, String> labels, long atMs, boolean last) {}
 
   /**
    * @param deciding whether this extender may decide at all, as a leader does
@@ -83,21 +87,24 @@ public final class NodeLabels {
   /** A node's report; without a GPU it says nothing, since a driver may only be loading. */
   public void reported(String node, NodeReport report) {
     if (!nodes.containsKey(node)) {
-      // Gone, or not shown yet: the next report comes within seconds.
+      // Gone, or not shown yet: the next whole report comes within seconds.
       return;
     }
     Map<String, String> labels = GpuLabels.of(report);
     if (!labels.isEmpty() && !report.getDraining()) {
-      @Nullable Shown before = shown.put(node, new Shown(labels, clockMs.getAsLong()));
+      @Nullable Shown before = shown.put(node, new Shown(labels, clockMs.getAsLong(), true));
       if (before == null || !before.labels().equals(labels)) {
         settle(node);
       }
+    } else {
+      shown.computeIfPresent(node, (same, now) -> new Shown(now.labels(), now.atMs(), false));
     }
   }
 
   /** The same GPUs as before. */
   public void reportedAgain(String node) {
-    shown.computeIfPresent(node, (same, now) -> new Shown(now.labels(), clockMs.getAsLong()));
+    shown.computeIfPresent(
+        node, (same, now) -> now.last() ? new Shown(now.labels(), clockMs.getAsLong(), true) : now);
   }
 
   /** The clock's turn: what was refused is tried again, what has gone is taken away. */

@@ -76,8 +76,8 @@ final class NodeBook {
   }
 
   /**
-   * Whether a report is the last one once more, and all that it tells of is settled: of thousands
-   * of nodes that report every five seconds nearly all are like that.
+   * Whether a report is the last one once more, as every brief one is, and all that it tells of is
+   * settled: of thousands of nodes that report every five seconds nearly all are like that.
    */
   @SuppressWarnings("ReferenceEquality") // What says the same is the same, see ReportReader.
   boolean hearsNothingNew(NodeState said, long nowMs) {

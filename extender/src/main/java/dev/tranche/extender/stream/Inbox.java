@@ -3,25 +3,39 @@ package dev.tranche.extender.stream;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.NodeState;
-import dev.tranche.extender.verb.Core;
-import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.load.LoadReading;
+import java.util.Map;
+import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.BiConsumer;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** The reports of one stream on their way to the Ledger; a newer one takes an older one's place. */
 final class Inbox {
   private final String node;
-  private final Core core;
-  private final Loop loop;
+  private final LongSupplier clockMs;
+  private final BiConsumer<Event.Reported, Map<String, LoadReading>> ledger;
   private final ReportListener others;
+  private final Executor loop;
   private final AtomicReference<@Nullable Waiting> latest = new AtomicReference<>();
   private @Nullable NodeState before;
 
-  Inbox(String node, Core core, Loop loop, ReportListener others) {
+  /**
+   * @param ledger told of each report, and of its readings by uuid
+   * @param loop on which all but {@link #put} happens
+   */
+  Inbox(
+      String node,
+      LongSupplier clockMs,
+      BiConsumer<Event.Reported, Map<String, LoadReading>> ledger,
+      ReportListener others,
+      Executor loop) {
     this.node = node;
-    this.core = core;
-    this.loop = loop;
+    this.clockMs = clockMs;
+    this.ledger = ledger;
     this.others = others;
+    this.loop = loop;
   }
 
   /**
@@ -31,7 +45,7 @@ final class Inbox {
 
   void put(NodeReport report) {
     if (latest.getAndUpdate(waiting -> with(waiting, report)) == null) {
-      loop.run(this::deliver);
+      loop.execute(this::deliver);
     }
   }
 
@@ -47,14 +61,14 @@ final class Inbox {
       return;
     }
     if (waiting.whole() != null) {
-      var reading = ReportReader.read(node, waiting.whole(), core.nowMs(), before);
+      var reading = ReportReader.read(node, waiting.whole(), clockMs.getAsLong(), before);
       before = reading.report().state();
-      core.reported(reading.report(), reading.readings());
+      ledger.accept(reading.report(), reading.readings());
       others.reported(node, waiting.whole());
     }
     if (waiting.brief() != null && before != null) {
-      var readings = ReportReader.brief(waiting.brief(), core.nowMs(), before);
-      core.reported(new Event.Reported(node, before), readings);
+      var readings = ReportReader.brief(waiting.brief(), clockMs.getAsLong(), before);
+      ledger.accept(new Event.Reported(node, before), readings);
       others.reportedAgain(node);
     }
   }

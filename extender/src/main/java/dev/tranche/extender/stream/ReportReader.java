@@ -39,7 +39,7 @@ public final class ReportReader {
 
   /**
    * The same, and what has not changed stays the same objects: of thousands of nodes that say the
-   * same every five seconds, nothing grows old only to be thrown away.
+   * same again and again, nothing grows old only to be thrown away.
    */
   static Reading read(String node, NodeReport report, long nowMs, @Nullable NodeState before) {
     var readings = new HashMap<String, LoadReading>();

@@ -59,6 +59,7 @@ public final class StreamServer extends VerticleBase {
   private final Counter silent;
   private final Counter crowded;
   private final Counter oversized;
+  private final Counter invalid;
   private final Callers callers = new Callers(PER_ADDRESS_MAX);
   private @Nullable HttpServer server;
 
@@ -86,6 +87,7 @@ public final class StreamServer extends VerticleBase {
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
     this.crowded = metrics.counter("tranche.extender.streams.ended", help, "cause", "crowded");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
+    this.invalid = metrics.counter("tranche.extender.streams.ended", help, "cause", "invalid");
   }
 
   @Override
@@ -181,7 +183,7 @@ public final class StreamServer extends VerticleBase {
 
   private void open(GrpcServerRequest<NodeReport, NodeDirective> request, String node) {
     var stream = new NodeStream(node, vertx, request.response(), core.nowMs());
-    var inbox = new Inbox(node, core, ledgerLoop, others);
+    var inbox = new Inbox(node, core::nowMs, core::reported, others, ledgerLoop::run);
     request.handler(report -> take(stream, inbox, report));
     request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));
     request.exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "it was lost"));
@@ -208,7 +210,7 @@ public final class StreamServer extends VerticleBase {
     }
     Optional<String> broken = brief ? stream.unlike(report) : Bounds.broken(report);
     if (broken.isPresent()) {
-      (brief ? refused : oversized).increment();
+      (brief ? invalid : oversized).increment();
       if (callers.worthALine(stream.node, core.nowMs())) {
         log.warn("the stream of node {} is ended: {}", stream.node, broken.get());
       }

@@ -122,6 +122,26 @@ class StartupTaintsTest {
   }
 
   @Test
+  void nodeThatReportsTheSameAgain_stillServes() {
+    offering("0", Names.STARTUP_TAINT);
+    taints.reported(NODE, READY);
+    nowMs = NodeLabels.FRESH_MS + 1;
+    taints.reportedAgain(NODE);
+    watched(Names.STARTUP_TAINT);
+    assertThat(patches).hasSize(1);
+  }
+
+  @Test
+  void nodeThatReportsTheSameAgain_isTriedAgain() {
+    deciding = false;
+    watched(Names.STARTUP_TAINT);
+    taints.reported(NODE, READY);
+    deciding = true;
+    taints.reportedAgain(NODE);
+    assertThat(patches).hasSize(1);
+  }
+
+  @Test
   void pluginThatDrainsAgain_isNotTakenAtItsEarlierWord() {
     offering("0", Names.STARTUP_TAINT);
     taints.reported(NODE, READY);

@@ -7,6 +7,7 @@ import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.api.podresources.ContainerResources;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
 import dev.tranche.api.podresources.PodResources;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -20,6 +21,9 @@ import java.util.stream.Stream;
 
 /** A PodResources List, looked up by pod and container. */
 final class PodList {
+  private static final Comparator<PodResources> BY_NAME =
+      Comparator.comparing(PodResources::getNamespace).thenComparing(PodResources::getName);
+
   private final ListPodResourcesResponse list;
   private final Map<String, PodResources> byName = new HashMap<>();
 
@@ -56,9 +60,13 @@ final class PodList {
         .findFirst();
   }
 
-  /** Who holds which devices, of those that are ours, in the kubelet's order. */
+  /**
+   * Who holds which devices, of those that are ours. By the pods' names: the kubelet lists them in
+   * another order each time, and another order would be news for every extender.
+   */
   List<Holding> holdings(Predicate<ContainerDevices> ours) {
     return list.getPodResourcesList().stream()
+        .sorted(BY_NAME)
         .flatMap(pod -> pod.getContainersList().stream().flatMap(c -> held(pod, c, ours)))
         .toList();
   }

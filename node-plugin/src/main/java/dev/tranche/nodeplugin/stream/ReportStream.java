@@ -157,7 +157,11 @@ final class ReportStream {
     if (ofHeaders != null || ofTrailers == null) {
       return String.valueOf(ofHeaders);
     }
-    return URLDecoder.decode(ofTrailers.replace("+", "%2B"), StandardCharsets.UTF_8);
+    try {
+      return URLDecoder.decode(ofTrailers.replace("+", "%2B"), StandardCharsets.UTF_8);
+    } catch (IllegalArgumentException raw) {
+      return ofTrailers;
+    }
   }
 
   private void directed(NodeDirective directive) {
