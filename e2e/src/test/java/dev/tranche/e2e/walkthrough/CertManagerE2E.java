@@ -8,6 +8,7 @@ import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Secret;
+import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.readiness.Readiness;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -33,6 +34,34 @@ class CertManagerE2E {
       kubectl -n tranche rollout restart deployment
       kubectl -n tranche rollout status deployment --timeout=180s
       """;
+  private static final String OWN_ISSUER =
+      """
+      kubectl apply -n tranche -f - <<'EOF'
+      apiVersion: cert-manager.io/v1
+      kind: Issuer
+      metadata: {name: mine-itself}
+      spec: {selfSigned: {}}
+      ---
+      apiVersion: cert-manager.io/v1
+      kind: Certificate
+      metadata: {name: mine}
+      spec:
+        isCA: true
+        commonName: mine
+        secretName: mine
+        privateKey: {algorithm: ECDSA, size: 256}
+        issuerRef: {name: mine-itself, kind: Issuer}
+      ---
+      apiVersion: cert-manager.io/v1
+      kind: Issuer
+      metadata: {name: mine}
+      spec: {ca: {secretName: mine}}
+      EOF
+      helm upgrade tranche charts/tranche -n tranche --reuse-values \
+        --set webhook.certManager.issuerRef.name=mine --set webhook.certManager.issuerRef.kind=Issuer
+      """;
+  private static final String DELETE_OWN_ISSUER =
+      "kubectl delete -n tranche certificate/mine issuer/mine issuer/mine-itself secret/mine";
   private static final String ASK =
       "curl -sS --cacert ca.crt --resolve tranche-extender.tranche.svc:$PORT:127.0.0.1"
           + " -H 'Content-Type: application/json' -d '{\"Pod\": {}}'"
@@ -70,9 +99,14 @@ class CertManagerE2E {
       pods.run(PodSpecs.fraction("last", "0.3"));
       pods.check();
       schedulersCertificate_opensTheVerbs(reader, certManager);
+      try (var admissions = Admissions.start(reader)) {
+        ownIssuer_signsFromNowOn(reader, certManager);
+        admissions.unhindered();
+      }
 
       reader.type("Uninstall");
       reader.awaitAllocatable(NODE, 0);
+      reader.typeOwn(DELETE_OWN_ISSUER);
       reader.nothingIsLeft(NODE);
       // Requests go with their Certificates, by the garbage collector.
       Await.until("all of cert-manager's to be gone", 60, () -> requested(reader).isEmpty());
@@ -137,6 +171,21 @@ class CertManagerE2E {
     }
   }
 
+  private static void ownIssuer_signsFromNowOn(Walkthrough reader, CertManager certManager) {
+    reader.typeOwn(OWN_ISSUER);
+    for (String secret : List.of(WEBHOOK, EXTENDER, SCHEDULER_CLIENT)) {
+      Await.until(
+          secret + " by an issuer of one's own",
+          60,
+          () ->
+              certManager.certificate(secret).getIssuerX500Principal().getName().equals("CN=mine"),
+          certManager::log);
+    }
+    awaitServed(reader, certManager);
+    assertThat(reader.typeOwn("kubectl get issuers -n tranche -o name"))
+        .doesNotContain("tranche-ca");
+  }
+
   private static boolean made(Walkthrough reader) {
     Secret secret =
         reader.client().secrets().inNamespace("tranche").withName(SCHEDULER_CLIENT).get();
@@ -179,7 +228,16 @@ class CertManagerE2E {
         .map(Pod::getMetadata)
         .map(
             pod -> "/api/v1/namespaces/tranche/pods/%s:9090/proxy/metrics".formatted(pod.getName()))
-        .map(page -> Objects.requireNonNull(reader.client().raw(page), page))
+        .map(page -> page(reader, page))
         .toList();
+  }
+
+  /** Empty of a pod that leaves. */
+  private static String page(Walkthrough reader, String path) {
+    try {
+      return Objects.requireNonNullElse(reader.client().raw(path), "");
+    } catch (KubernetesClientException gone) {
+      return "";
+    }
   }
 }
