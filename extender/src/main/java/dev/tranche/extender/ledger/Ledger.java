@@ -4,11 +4,8 @@ import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.placement.Placement;
 import java.util.Collection;
 import java.util.Collections;
-import java.util.HashMap;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -49,20 +46,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Ledger {
   private final Timing timing;
-  private final Map<String, NodeBook> nodes = new HashMap<>();
-  private final Map<String, PodFacts> pods = new HashMap<>();
-
-  /** By pod uid: the node with its hold. */
-  private final Map<String, NodeBook> holders = new HashMap<>();
-
-  /** Uids of pods that are gone, the oldest first, with the time when that is forgotten. */
-  private final LinkedHashMap<String, Long> tombstones = new LinkedHashMap<>();
-
   private final Nominations nominations = new Nominations();
-
   private final Leaving leaving;
-
-  private boolean synced;
+  private final Books books;
+  private final Reports reports;
 
   /** For one reader; what {@link #view} says of these nodes may differ from before. */
   public final Changes changes = new Changes();
@@ -70,6 +57,8 @@ public final class Ledger {
   public Ledger(Timing timing) {
     this.timing = timing;
     this.leaving = new Leaving(timing.leavingMs());
+    this.books = new Books(timing, changes);
+    this.reports = new Reports(timing, books);
   }
 
   public List<Decision> apply(Event event, long nowMs) {
@@ -79,7 +68,8 @@ public final class Ledger {
       case Event.PodGone(String uid, String key) -> podGone(step, uid, key);
       case Event.NodeSeen(NodeFacts node) -> nodeSeen(step, node);
       case Event.NodeGone(String name) -> nodeGone(step, name);
-      case Event.Reported(String node, NodeState state) -> reported(step, book(node), state);
+      case Event.Reported(String node, NodeState state) ->
+          reports.reported(step, books.book(node), state);
       case Event.StreamLost(String node) -> streamLost(step, node);
       case Event.Reserve(PodFacts pod, String node, Placement p) -> reserve(step, pod, node, p);
       case Event.Release(String uid) -> release(step, uid);
@@ -90,7 +80,7 @@ public final class Ledger {
       case Event.BindDone(String uid) -> bindDone(step, uid);
       case Event.BindFailed(String uid) -> bindFailed(step, uid);
       case Event.BindUnknown(String uid) -> bindUnknown(step, uid);
-      case Event.Synced() -> synced = true;
+      case Event.Synced() -> reports.synced();
       case Event.Tick() -> tick(step);
     }
     return step.done();
@@ -99,17 +89,17 @@ public final class Ledger {
   // --- pods ---
 
   private void podSeen(Step step, PodFacts pod) {
-    if (tombstones.containsKey(pod.uid())) {
+    if (books.tombstones.containsKey(pod.uid())) {
       return;
     }
-    PodFacts before = pods.get(pod.uid());
+    PodFacts before = books.pods.get(pod.uid());
     boolean late =
         before != null
             && ((before.ended() && !pod.ended()) || (before.node() != null && pod.node() == null));
     if (late) {
       return;
     }
-    pods.put(pod.uid(), pod);
+    books.pods.put(pod.uid(), pod);
     if (pod.standing().leaving()) {
       leaving.seen(pod.uid(), step.nowMs());
     }
@@ -117,15 +107,15 @@ public final class Ledger {
       end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
     } else if (pod.node() != null) {
       nominations.remove(pod.uid());
-      settle(step, pod, book(pod.node()), before == null && pod.running());
+      settle(step, pod, books.book(pod.node()), before == null && pod.running());
     } else {
       nominated(step, before, pod);
     }
   }
 
   private void podGone(Step step, String uid, String key) {
-    PodFacts pod = pods.remove(uid);
-    tombstones.putIfAbsent(uid, step.nowMs() + timing.tombstoneMs());
+    PodFacts pod = books.pods.remove(uid);
+    books.tombstones.putIfAbsent(uid, step.nowMs() + timing.tombstoneMs());
     String node = pod == null ? null : pod.node();
     end(step, uid, key, node, step.nowMs() + timing.tombstoneMs());
   }
@@ -134,21 +124,23 @@ public final class Ledger {
   private void nominated(Step step, @Nullable PodFacts before, PodFacts pod) {
     Nominations.Plan plan = nominations.get(pod.uid()).orElse(null);
     String node = pod.standing().nominatedNode();
-    if (plan == null || settled(pod.uid())) {
+    if (plan == null || books.settled(pod.uid())) {
       return;
     }
     Placement place = node == null ? null : plan.places().get(node);
     if (node != null && place != null) {
-      Hold held = hold(pod.uid()).filter(h -> h.node().equals(node)).orElse(null);
+      Hold held = books.hold(pod.uid()).filter(h -> h.node().equals(node)).orElse(null);
       Hold kept = held != null ? held : reserved(step, pod, node, place);
-      put(book(node), kept.until(step.nowMs() + timing.nominatedMs()));
+      books.put(books.book(node), kept.until(step.nowMs() + timing.nominatedMs()));
       nominations.put(pod.uid(), new Nominations.Plan(plan.places(), node));
     } else if (node != null) {
       nominations.remove(pod.uid());
-      drop(step, pod.uid());
+      books.drop(step, pod.uid());
     } else if (before != null && before.standing().nominatedNode() != null) {
       // Our own Error clears it too (clearNominatedNode), while the victims are still ending.
-      hold(pod.uid()).ifPresent(held -> put(book(held.node()), held.until(lastCall(step, held))));
+      books
+          .hold(pod.uid())
+          .ifPresent(held -> books.put(books.book(held.node()), held.until(lastCall(step, held))));
     }
   }
 
@@ -161,8 +153,8 @@ public final class Ledger {
   private void end(Step step, String uid, String key, @Nullable String node, long listedUntilMs) {
     nominations.remove(uid);
     leaving.ended(uid);
-    NodeBook holder = holders.get(uid);
-    NodeBook book = holder != null ? holder : node == null ? null : book(node);
+    NodeBook holder = books.holders.get(uid);
+    NodeBook book = holder != null ? holder : node == null ? null : books.book(node);
     if (book == null) {
       return;
     }
@@ -170,7 +162,7 @@ public final class Ledger {
     book.ended.put(key, new NodeBook.Ended(step.nowMs(), listedUntilMs));
     // The next pod of that name must not be taken for this one.
     book.state = book.state == null ? null : book.state.without(key);
-    drop(step, uid);
+    books.drop(step, uid);
   }
 
   /**
@@ -179,19 +171,19 @@ public final class Ledger {
    * @param ranBefore it ran before we first saw it, so the node's last list may have it
    */
   private void settle(Step step, PodFacts pod, NodeBook book, boolean ranBefore) {
-    NodeBook holder = holders.get(pod.uid());
+    NodeBook holder = books.holders.get(pod.uid());
     Hold hold = holder == book ? book.holds.get(pod.uid()) : null;
     if (holder != book) {
-      drop(step, pod.uid());
+      books.drop(step, pod.uid());
     }
     step.touch(book);
     Hold bound = bound(step, pod, book, hold);
-    put(book, bound);
+    books.put(book, bound);
     boolean listed =
         (hold == null || hold.stage() == Stage.TENTATIVE)
             ? ranBefore
             : hold.stage() == Stage.BOUND && book.holdingsAtMs > hold.sinceMs();
-    remind(step, book, listed ? readBack(step, book, bound) : bound);
+    reports.remind(step, book, listed ? reports.readBack(step, book, bound) : bound);
   }
 
   private Hold bound(Step step, PodFacts pod, NodeBook book, @Nullable Hold hold) {
@@ -226,178 +218,63 @@ public final class Ledger {
   // --- nodes ---
 
   private void nodeSeen(Step step, NodeFacts facts) {
-    NodeBook book = book(facts.name());
+    NodeBook book = books.book(facts.name());
     step.touch(book);
     book.facts = facts;
   }
 
   private void nodeGone(Step step, String name) {
-    NodeBook book = nodes.get(name);
+    NodeBook book = books.nodes.get(name);
     if (book != null) {
       step.touch(book);
       book.facts = null;
-      forget(book);
+      books.forget(book);
     }
   }
 
   private void streamLost(Step step, String name) {
-    NodeBook book = nodes.get(name);
+    NodeBook book = books.nodes.get(name);
     if (book != null) {
       step.touch(book);
       book.live = false;
-      forget(book);
+      books.forget(book);
     }
-  }
-
-  private void forget(NodeBook book) {
-    if (book.forgettable()) {
-      nodes.remove(book.name);
-    }
-  }
-
-  private void reported(Step step, NodeBook book, NodeState state) {
-    if (book.hearsNothingNew(state, step.nowMs())) {
-      return;
-    }
-    step.touch(book);
-    boolean opened = book.hear(state, step.nowMs());
-    book.unshown.keySet().retainAll(state.echoes().stream().map(Assignment::uid).toList());
-    state.echoes().forEach(echo -> echo(step, book, echo));
-    for (Hold hold : List.copyOf(book.holds.values())) {
-      Hold placed = placedAgain(book, hold);
-      Hold read = state.holdingsKnown() ? readBack(step, book, placed) : placed;
-      if (opened || read.stage() == Stage.BOUND) {
-        remind(step, book, read);
-      }
-    }
-  }
-
-  /** Its node must know a pod's GPUs until it starts; another replica may have retracted them. */
-  private void remind(Step step, NodeBook book, Hold hold) {
-    PodFacts pod = pods.get(hold.uid());
-    boolean waits = pod == null || (!pod.running() && pod.listed());
-    if (waits && hold.stage() != Stage.TENTATIVE && book.remind(hold, step.nowMs())) {
-      step.say(new Decision.Assign(book.name, hold.assignment()));
-    }
-  }
-
-  /**
-   * An annotation may not have been readable before the node had said its R, and what another
-   * replica has tried first may have been another place.
-   */
-  private Hold placedAgain(NodeBook book, Hold hold) {
-    PodFacts pod = pods.get(hold.uid());
-    if (pod == null || hold.confirmed() || hold.stage() != Stage.BOUND) {
-      return hold;
-    }
-    Optional<Places.Found> said = book.said(pod).filter(s -> s.exact() || hold.placement() == null);
-    if (said.isEmpty() || said.get().placement().held().equals(hold.held())) {
-      return hold;
-    }
-    Hold placed = hold.placed(said.get().placement(), said.get().exact(), false);
-    put(book, placed);
-    return placed;
-  }
-
-  private void echo(Step step, NodeBook book, Assignment echo) {
-    PodFacts pod = pods.get(echo.uid());
-    boolean over = tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
-    NodeBook holder = holders.get(echo.uid());
-    boolean boundElsewhere = holder != null && holder != book && bound(echo.uid());
-    if (over || boundElsewhere) {
-      step.say(new Decision.Retract(book.name, echo.uid()));
-    } else if (holder != null && holder != book) {
-      // A bind that failed there is tried here, by another replica: its own business to retract.
-      return;
-    } else if (holder == null && pod == null && neverCame(step, book, echo.uid())) {
-      step.say(new Decision.Retract(book.name, echo.uid()));
-    } else if (holder == null) {
-      put(book, tentative(echo.uid(), echo.key(), book, echo.resource(), echo.placement(), step));
-    } else {
-      Hold hold = Objects.requireNonNull(book.holds.get(echo.uid()));
-      boolean awaited = pod != null || !neverCame(step, book, echo.uid());
-      if (hold.stage() == Stage.TENTATIVE && awaited) {
-        put(book, hold.until(step.nowMs() + timing.tentativeMs()));
-      }
-    }
-  }
-
-  /**
-   * Whether an echoed pod that no informer has shown has had its time. Its deletion may have been
-   * seen by nobody, and the node would keep its assignment for an hour.
-   */
-  private boolean neverCame(Step step, NodeBook book, String uid) {
-    long until = book.unshown.computeIfAbsent(uid, first -> step.nowMs() + timing.tentativeMs());
-    return synced && until <= step.nowMs();
-  }
-
-  /**
-   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name,
-   * so the caller sees to it that the list is not older than the hold.
-   */
-  private Hold readBack(Step step, NodeBook book, Hold hold) {
-    PodFacts pod = pods.get(hold.uid());
-    if (book.state == null || pod == null || pod.node() == null) {
-      return hold;
-    }
-    Map<String, Map<String, Integer>> read = book.state.holdings().get(hold.key());
-    if (read == null || book.listsAnEarlierPod(hold.key())) {
-      return hold;
-    }
-    int replicas = book.replicasPerGpu(hold.resource());
-    Optional<Placement> actual = Places.byReadBack(pod, read, hold.held().keySet(), replicas);
-    if (actual.isEmpty()) {
-      return hold;
-    }
-    Placement place = actual.get();
-    boolean moved = hold.exact() && !hold.held().keySet().equals(place.held().keySet());
-    if (moved) {
-      List<String> assigned = List.copyOf(hold.held().keySet());
-      List<String> now = List.copyOf(place.held().keySet());
-      step.say(new Decision.Drifted(book.name, hold.key(), assigned, now));
-    }
-    if (hold.confirmed() && hold.held().equals(place.held())) {
-      return hold;
-    }
-    Hold confirmed = hold.placed(place, false, true);
-    put(book, confirmed);
-    return confirmed;
   }
 
   // --- verbs ---
 
   private void reserve(Step step, PodFacts pod, String node, Placement placement) {
-    if (settled(pod.uid())) {
+    if (books.settled(pod.uid())) {
       return;
     }
     Hold hold = reserved(step, pod, node, placement);
     if (nominations.get(pod.uid()).filter(plan -> plan.node().equals(node)).isPresent()) {
-      put(book(node), hold.until(step.nowMs() + timing.nominatedMs()));
+      books.put(books.book(node), hold.until(step.nowMs() + timing.nominatedMs()));
     } else {
       nominations.remove(pod.uid());
     }
   }
 
   private Hold reserved(Step step, PodFacts pod, String node, Placement placement) {
-    drop(step, pod.uid());
-    NodeBook book = book(node);
+    books.drop(step, pod.uid());
+    NodeBook book = books.book(node);
     step.touch(book);
-    Hold hold = tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step);
-    put(book, hold);
+    Hold hold = books.tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step);
+    books.put(book, hold);
     return hold;
   }
 
   private void release(Step step, String uid) {
-    NodeBook book = holders.get(uid);
-    Hold hold = hold(uid).orElse(null);
-    if (book == null || hold == null || settled(uid)) {
+    NodeBook book = books.holders.get(uid);
+    Hold hold = books.hold(uid).orElse(null);
+    if (book == null || hold == null || books.settled(uid)) {
       return;
     }
     if (nominations.has(uid)) {
-      put(book, hold.until(Math.max(hold.expiresAtMs(), lastCall(step, hold))));
+      books.put(book, hold.until(Math.max(hold.expiresAtMs(), lastCall(step, hold))));
       return;
     }
-    drop(step, uid);
+    books.drop(step, uid);
     if (book.echoes(uid)) {
       // A bind that another leader began and did not end: the node would remind us of it for ever.
       step.say(new Decision.Retract(book.name, uid));
@@ -406,7 +283,7 @@ public final class Ledger {
 
   private void nominate(Step step, PodFacts pod, Map<String, Placement> places, String expected) {
     Placement place = places.get(expected);
-    if (settled(pod.uid()) || place == null) {
+    if (books.settled(pod.uid()) || place == null) {
       return;
     }
     reserved(step, pod, expected, place);
@@ -416,46 +293,48 @@ public final class Ledger {
   }
 
   private void bindStarted(Step step, PodFacts pod, String node, Placement placement) {
-    if (bound(pod.uid())) {
+    if (books.bound(pod.uid())) {
       return;
     }
     nominations.remove(pod.uid());
-    drop(step, pod.uid());
-    NodeBook book = book(node);
+    books.drop(step, pod.uid());
+    NodeBook book = books.book(node);
     step.touch(book);
     Hold hold =
-        tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step)
+        books
+            .tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step)
             .at(Stage.BINDING, step.nowMs(), Hold.NEVER);
-    put(book, hold);
+    books.put(book, hold);
     step.say(new Decision.Assign(node, hold.assignment()));
   }
 
   private void bindDone(Step step, String uid) {
     // The informer will show it; if it never does, the pod was deleted before we looked.
     long until = step.nowMs() + timing.unknownBindMs();
-    binding(uid).ifPresent(h -> put(book(h.node()), h.at(Stage.BOUND, step.nowMs(), until)));
+    binding(uid)
+        .ifPresent(h -> books.put(books.book(h.node()), h.at(Stage.BOUND, step.nowMs(), until)));
   }
 
   private void bindFailed(Step step, String uid) {
-    if (!bound(uid)) {
-      drop(step, uid);
+    if (!books.bound(uid)) {
+      books.drop(step, uid);
     }
   }
 
   private void bindUnknown(Step step, String uid) {
     long until = step.nowMs() + timing.unknownBindMs();
-    binding(uid).ifPresent(hold -> put(book(hold.node()), hold.until(until)));
+    binding(uid).ifPresent(hold -> books.put(books.book(hold.node()), hold.until(until)));
   }
 
   private Optional<Hold> binding(String uid) {
-    return hold(uid).filter(hold -> hold.stage() == Stage.BINDING);
+    return books.hold(uid).filter(hold -> hold.stage() == Stage.BINDING);
   }
 
   // --- time ---
 
   private void tick(Step step) {
-    tombstones.values().removeIf(until -> until <= step.nowMs());
-    for (NodeBook book : List.copyOf(nodes.values())) {
+    books.tombstones.values().removeIf(until -> until <= step.nowMs());
+    for (NodeBook book : List.copyOf(books.nodes.values())) {
       if (!book.ended.isEmpty()
           && book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
         book.changed();
@@ -463,97 +342,55 @@ public final class Ledger {
       for (Hold hold : List.copyOf(book.holds.values())) {
         pass(step, book, hold);
       }
-      forget(book);
+      books.forget(book);
     }
   }
 
   private void pass(Step step, NodeBook book, Hold hold) {
     if (hold.expiresAtMs() <= step.nowMs()) {
-      PodFacts pod = pods.get(hold.uid());
+      PodFacts pod = books.pods.get(hold.uid());
       if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
-        put(book, hold.until(Hold.NEVER));
+        books.put(book, hold.until(Hold.NEVER));
         return;
       }
       nominations.remove(hold.uid());
-      drop(step, hold.uid());
+      books.drop(step, hold.uid());
       step.say(new Decision.Expired(book.name, hold.key()));
     }
-  }
-
-  // --- holds ---
-
-  private Hold tentative(
-      String uid, String key, NodeBook book, String resource, Placement placement, Step step) {
-    long expires = step.nowMs() + timing.tentativeMs();
-    return Hold.tentative(uid, key, book.name, resource, placement, step.nowMs(), expires);
-  }
-
-  private void put(NodeBook book, Hold hold) {
-    book.changed();
-    book.holds.put(hold.uid(), hold);
-    holders.put(hold.uid(), book);
-  }
-
-  private void drop(Step step, String uid) {
-    NodeBook book = holders.remove(uid);
-    Hold hold = book == null ? null : book.holds.get(uid);
-    if (book == null || hold == null) {
-      return;
-    }
-    step.touch(book);
-    book.holds.remove(uid);
-    book.reminded.remove(uid);
-    if (hold.stage() != Stage.TENTATIVE && !hold.confirmed()) {
-      step.say(new Decision.Retract(book.name, uid));
-    }
-    forget(book);
-  }
-
-  private boolean bound(String uid) {
-    return hold(uid).filter(h -> h.stage() == Stage.BOUND).isPresent();
-  }
-
-  private boolean settled(String uid) {
-    return hold(uid).filter(h -> h.stage() != Stage.TENTATIVE).isPresent();
-  }
-
-  private NodeBook book(String name) {
-    return nodes.computeIfAbsent(name, n -> new NodeBook(n, changes));
   }
 
   // --- what others may read ---
 
   public Optional<Hold> hold(String uid) {
-    NodeBook book = holders.get(uid);
-    return book == null ? Optional.empty() : Optional.ofNullable(book.holds.get(uid));
+    return books.hold(uid);
   }
 
   public Optional<PodFacts> pod(String uid) {
-    return Optional.ofNullable(pods.get(uid));
+    return Optional.ofNullable(books.pods.get(uid));
   }
 
   public Collection<PodFacts> pods() {
-    return Collections.unmodifiableCollection(pods.values());
+    return Collections.unmodifiableCollection(books.pods.values());
   }
 
   /** Every node that anything is known of. */
   public Collection<String> nodes() {
-    return Collections.unmodifiableCollection(nodes.keySet());
+    return Collections.unmodifiableCollection(books.nodes.keySet());
   }
 
   public Optional<NodeFacts> node(String name) {
-    NodeBook book = nodes.get(name);
+    NodeBook book = books.nodes.get(name);
     return book == null ? Optional.empty() : Optional.ofNullable(book.facts);
   }
 
   public Collection<Hold> holds(String node) {
-    NodeBook book = nodes.get(node);
+    NodeBook book = books.nodes.get(node);
     return book == null ? List.of() : Collections.unmodifiableCollection(book.holds.values());
   }
 
   /** The R that a pod without a stamp is measured with on this node. */
   public int replicasPerGpu(String node, String resource) {
-    NodeBook book = nodes.get(node);
+    NodeBook book = books.nodes.get(node);
     return book == null ? 1 : book.replicasPerGpu(resource);
   }
 
@@ -563,7 +400,7 @@ public final class Ledger {
    * @param counted the holds that count
    */
   public NodeView view(String node, Predicate<Hold> counted, long nowMs) {
-    NodeBook book = nodes.get(node);
+    NodeBook book = books.nodes.get(node);
     return book == null
         ? new NodeView(node, NodeView.Availability.SILENT, List.of())
         : book.view(counted, nowMs - timing.newcomerMs());
@@ -571,7 +408,7 @@ public final class Ledger {
 
   /** Another number after each change of what {@link #view} says; 0 of a node never heard of. */
   public long version(String node) {
-    NodeBook book = nodes.get(node);
+    NodeBook book = books.nodes.get(node);
     return book == null ? 0 : book.version;
   }
 
@@ -591,7 +428,7 @@ public final class Ledger {
 
   /** Whether every node that should report has done so. */
   public boolean allReported() {
-    return nodes.values().stream()
+    return books.nodes.values().stream()
         .filter(b -> b.facts != null && b.facts.advertises())
         .allMatch(b -> b.state != null && b.live);
   }

@@ -36,8 +36,9 @@ final class LedgerPropertyTest {
       world.act();
     }
     world.settle();
-    world.equalsTheReadBack();
+    var checks = new WorldChecks(world);
+    checks.equalsTheReadBack();
     world.endAll();
-    world.nothingIsLeft();
+    checks.nothingIsLeft();
   }
 }

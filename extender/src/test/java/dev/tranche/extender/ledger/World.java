@@ -35,16 +35,17 @@ final class World {
   final List<Node> nodes = new ArrayList<>();
 
   /** What the API server has, by uid. */
-  private final Map<String, Pod> pods = new LinkedHashMap<>();
+  final Map<String, Pod> pods = new LinkedHashMap<>();
 
   private final RandomGenerator random;
-  private final String seed;
+  final String seed;
 
   /** Whether others than we put pods on nodes, and kubelets give other GPUs than assigned. */
-  private final boolean strangers;
+  final boolean strangers;
 
-  private long nowMs = 1_000;
+  long nowMs = 1_000;
   private int created;
+  private final WorldChecks checks = new WorldChecks(this);
   Replica leader;
   Replica standby;
 
@@ -119,7 +120,7 @@ final class World {
     final List<GpuFacts> gpus = new ArrayList<>();
     final Map<String, Assignment> kept = new LinkedHashMap<>();
     private final boolean listsFinished = random.nextBoolean();
-    private Map<String, Map<String, Map<String, Integer>>> listed = Map.of();
+    Map<String, Map<String, Map<String, Integer>>> listed = Map.of();
     private long listedAtMs;
     private boolean listKnown = true;
     private boolean serving = true;
@@ -194,7 +195,7 @@ final class World {
       }
       default -> ticks();
     }
-    neverOver();
+    checks.neverOver();
   }
 
   private void sometimes(int oneIn, Runnable action) {
@@ -321,26 +322,51 @@ final class World {
     }
   }
 
+  /** What becomes of a Binding that the leader has sent. */
+  private enum Fate {
+    REFUSED,
+    LEADER_DIES,
+    CARRIED_OUT_AFTER_A_WHILE,
+    LEADER_DIES_AFTER_IT,
+    ANSWER_IS_LOST,
+    LANDS_LATE,
+    CARRIED_OUT;
+
+    private static final List<Fate> ALL = List.of(values());
+
+    /** Half of them are just carried out. */
+    static Fate of(int ofTwelve) {
+      return ALL.get(Math.min(ofTwelve, ALL.size() - 1));
+    }
+  }
+
   private void bind(Pod pod, Node node, Placement place) {
     String uid = pod.facts.uid();
     leader.tell(new Event.BindStarted(pod.facts, node.name, place));
     report(node);
-    int drawn = random.nextInt(12);
-    int fate = drawn == 5 && !Views.annotated(pod.facts, node.name, place) ? 4 : drawn;
-    if (fate == 2) {
-      leader.tell(new Event.BindUnknown(uid));
-      advance(random.nextInt(4_000));
-    }
-    if (fate > 1 && fate != 5) {
-      carryOut(pod, node, place);
-    }
-    switch (fate) {
-      case 0 -> leader.tell(new Event.BindFailed(uid));
-      case 1, 3 -> failOver();
-      case 2 -> {}
-      case 4 -> leader.tell(new Event.BindUnknown(uid));
-      case 5 -> landLate(pod, node, place);
-      default -> leader.tell(new Event.BindDone(uid));
+    Fate drawn = Fate.of(random.nextInt(12));
+    boolean told = Views.annotated(pod.facts, node.name, place);
+    switch (drawn == Fate.LANDS_LATE && !told ? Fate.ANSWER_IS_LOST : drawn) {
+      case REFUSED -> leader.tell(new Event.BindFailed(uid));
+      case LEADER_DIES -> failOver();
+      case CARRIED_OUT_AFTER_A_WHILE -> {
+        leader.tell(new Event.BindUnknown(uid));
+        advance(random.nextInt(4_000));
+        carryOut(pod, node, place);
+      }
+      case LEADER_DIES_AFTER_IT -> {
+        carryOut(pod, node, place);
+        failOver();
+      }
+      case ANSWER_IS_LOST -> {
+        carryOut(pod, node, place);
+        leader.tell(new Event.BindUnknown(uid));
+      }
+      case LANDS_LATE -> landLate(pod, node, place);
+      case CARRIED_OUT -> {
+        carryOut(pod, node, place);
+        leader.tell(new Event.BindDone(uid));
+      }
     }
   }
 
@@ -513,87 +539,5 @@ final class World {
     String name = "web-" + random.nextInt(8);
     boolean taken = pods.values().stream().anyMatch(p -> p.facts.name().equals(name));
     return taken ? "job-" + created : name;
-  }
-
-  // --- what must be so ---
-
-  private void neverOver() {
-    if (strangers) {
-      return;
-    }
-    for (Node node : nodes) {
-      assertThat(leader.ledger.view(node.name, this::matters, nowMs).gpus())
-          .as(() -> counts(leader, node, "its GPUs"))
-          .allMatch(gpu -> gpu.heldReplicas() >= 0 && gpu.heldReplicas() <= gpu.facts().replicas());
-    }
-  }
-
-  /**
-   * A new leader may count for a while what the old one began and gave up, and more of a split
-   * share than is on each GPU.
-   */
-  private boolean matters(Hold hold) {
-    boolean known = hold.exact() || hold.confirmed();
-    return known && hold.stage() != Hold.Stage.TENTATIVE;
-  }
-
-  /**
-   * Both replicas count on every GPU what its kubelet has given away, and nothing is left to do.
-   */
-  void equalsTheReadBack() {
-    for (Node node : nodes) {
-      assertThat(node.kept.keySet())
-          .as("%s: kept on %s", seed, node.name)
-          .allMatch(uid -> !Objects.requireNonNull(pods.get(uid)).admitted);
-    }
-    for (Replica replica : List.of(leader, standby)) {
-      for (Node node : nodes) {
-        for (NodeView.Gpu gpu : replica.ledger.view(node.name, h -> true, nowMs).gpus()) {
-          String uuid = gpu.facts().uuid();
-          assertThat(gpu.heldReplicas() + gpu.strayReplicas())
-              .as(() -> counts(replica, node, uuid))
-              .isEqualTo(node.used(uuid) + awaited(node, uuid));
-        }
-      }
-    }
-  }
-
-  private String counts(Replica replica, Node node, String uuid) {
-    return "%s: %s counts on %s\nholds %s\npods %s\nlisted %s\nkept %s"
-        .formatted(
-            seed,
-            replica == leader ? "leader" : "standby",
-            uuid,
-            replica.ledger.holds(node.name),
-            pods.values().stream()
-                .filter(p -> node.name.equals(p.facts.node()) && !p.facts.ended())
-                .map(p -> p.facts + " really " + p.real)
-                .toList(),
-            node.listed,
-            node.kept);
-  }
-
-  /** Of pods that are bound and that the kubelet has not admitted yet. */
-  private int awaited(Node node, String uuid) {
-    return pods.values().stream()
-        .filter(p -> node.name.equals(p.facts.node()) && !p.admitted && !p.facts.ended())
-        .map(p -> node.kept.get(p.facts.uid()))
-        .filter(Objects::nonNull)
-        .mapToInt(
-            a -> {
-              PodFacts pod = Objects.requireNonNull(pods.get(a.uid())).facts;
-              return Places.byEcho(pod, a.placement(), 10).placement().held().getOrDefault(uuid, 0);
-            })
-        .sum();
-  }
-
-  void nothingIsLeft() {
-    for (Replica replica : List.of(leader, standby)) {
-      for (Node node : nodes) {
-        assertThat(replica.ledger.holds(node.name)).as("%s: leak", seed).isEmpty();
-        assertThat(node.kept).as("%s: kept on %s", seed, node.name).isEmpty();
-      }
-      assertThat(replica.ledger.pods()).as("%s: pods", seed).isEmpty();
-    }
   }
 }

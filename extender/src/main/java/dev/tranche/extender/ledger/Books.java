@@ -1,0 +1,82 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.extender.ledger.Hold.Stage;
+import dev.tranche.extender.placement.Placement;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+
+/**
+ * What the {@link Ledger} knows, and its simplest changes: pods, pages of nodes, and their holds.
+ */
+final class Books {
+  private final Timing timing;
+  private final Changes changes;
+  final Map<String, NodeBook> nodes = new HashMap<>();
+  final Map<String, PodFacts> pods = new HashMap<>();
+
+  /** By pod uid: the node with its hold. */
+  final Map<String, NodeBook> holders = new HashMap<>();
+
+  /** Uids of pods that are gone, the oldest first, with the time when that is forgotten. */
+  final LinkedHashMap<String, Long> tombstones = new LinkedHashMap<>();
+
+  Books(Timing timing, Changes changes) {
+    this.timing = timing;
+    this.changes = changes;
+  }
+
+  Optional<Hold> hold(String uid) {
+    NodeBook book = holders.get(uid);
+    return book == null ? Optional.empty() : Optional.ofNullable(book.holds.get(uid));
+  }
+
+  Hold tentative(
+      String uid, String key, NodeBook book, String resource, Placement placement, Step step) {
+    long expires = step.nowMs() + timing.tentativeMs();
+    return Hold.tentative(uid, key, book.name, resource, placement, step.nowMs(), expires);
+  }
+
+  void put(NodeBook book, Hold hold) {
+    book.changed();
+    book.holds.put(hold.uid(), hold);
+    holders.put(hold.uid(), book);
+  }
+
+  void drop(Step step, String uid) {
+    NodeBook book = holders.remove(uid);
+    Hold hold = book == null ? null : book.holds.get(uid);
+    if (book == null || hold == null) {
+      return;
+    }
+    step.touch(book);
+    book.holds.remove(uid);
+    book.reminded.remove(uid);
+    if (hold.stage() != Stage.TENTATIVE && !hold.confirmed()) {
+      step.say(new Decision.Retract(book.name, uid));
+    }
+    forget(book);
+  }
+
+  /** Whether the API server has it on its node. */
+  boolean bound(String uid) {
+    return hold(uid).filter(h -> h.stage() == Stage.BOUND).isPresent();
+  }
+
+  /** Whether it is bound, or being bound. */
+  boolean settled(String uid) {
+    return hold(uid).filter(h -> h.stage() != Stage.TENTATIVE).isPresent();
+  }
+
+  /** A node's page; of one never heard of a blank one. */
+  NodeBook book(String name) {
+    return nodes.computeIfAbsent(name, n -> new NodeBook(n, changes));
+  }
+
+  void forget(NodeBook book) {
+    if (book.forgettable()) {
+      nodes.remove(book.name);
+    }
+  }
+}

@@ -1,0 +1,136 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.extender.ledger.Hold.Stage;
+import dev.tranche.extender.placement.Placement;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+
+/** What the {@link Ledger} makes of what nodes say: whom they hold for, and what they echo. */
+final class Reports {
+  private final Timing timing;
+  private final Books books;
+  private boolean synced;
+
+  Reports(Timing timing, Books books) {
+    this.timing = timing;
+    this.books = books;
+  }
+
+  /** The informers have shown all that there is. */
+  void synced() {
+    synced = true;
+  }
+
+  void reported(Step step, NodeBook book, NodeState state) {
+    if (book.hearsNothingNew(state, step.nowMs())) {
+      return;
+    }
+    step.touch(book);
+    boolean opened = book.hear(state, step.nowMs());
+    book.unshown.keySet().retainAll(state.echoes().stream().map(Assignment::uid).toList());
+    state.echoes().forEach(echo -> echo(step, book, echo));
+    for (Hold hold : List.copyOf(book.holds.values())) {
+      Hold placed = placedAgain(book, hold);
+      Hold read = state.holdingsKnown() ? readBack(step, book, placed) : placed;
+      if (opened || read.stage() == Stage.BOUND) {
+        remind(step, book, read);
+      }
+    }
+  }
+
+  /** Its node must know a pod's GPUs until it starts; another replica may have retracted them. */
+  void remind(Step step, NodeBook book, Hold hold) {
+    PodFacts pod = books.pods.get(hold.uid());
+    boolean waits = pod == null || (!pod.running() && pod.listed());
+    if (waits && hold.stage() != Stage.TENTATIVE && book.remind(hold, step.nowMs())) {
+      step.say(new Decision.Assign(book.name, hold.assignment()));
+    }
+  }
+
+  /**
+   * An annotation may not have been readable before the node had said its R, and what another
+   * replica has tried first may have been another place.
+   */
+  private Hold placedAgain(NodeBook book, Hold hold) {
+    PodFacts pod = books.pods.get(hold.uid());
+    if (pod == null || hold.confirmed() || hold.stage() != Stage.BOUND) {
+      return hold;
+    }
+    Optional<Places.Found> said = book.said(pod).filter(s -> s.exact() || hold.placement() == null);
+    if (said.isEmpty() || said.get().placement().held().equals(hold.held())) {
+      return hold;
+    }
+    Hold placed = hold.placed(said.get().placement(), said.get().exact(), false);
+    books.put(book, placed);
+    return placed;
+  }
+
+  private void echo(Step step, NodeBook book, Assignment echo) {
+    PodFacts pod = books.pods.get(echo.uid());
+    boolean over = books.tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
+    NodeBook holder = books.holders.get(echo.uid());
+    boolean boundElsewhere = holder != null && holder != book && books.bound(echo.uid());
+    if (over || boundElsewhere) {
+      step.say(new Decision.Retract(book.name, echo.uid()));
+    } else if (holder != null && holder != book) {
+      // A bind that failed there is tried here, by another replica: its own business to retract.
+      return;
+    } else if (holder == null && pod == null && neverCame(step, book, echo.uid())) {
+      step.say(new Decision.Retract(book.name, echo.uid()));
+    } else if (holder == null) {
+      books.put(
+          book,
+          books.tentative(echo.uid(), echo.key(), book, echo.resource(), echo.placement(), step));
+    } else {
+      Hold hold = Objects.requireNonNull(book.holds.get(echo.uid()));
+      boolean awaited = pod != null || !neverCame(step, book, echo.uid());
+      if (hold.stage() == Stage.TENTATIVE && awaited) {
+        books.put(book, hold.until(step.nowMs() + timing.tentativeMs()));
+      }
+    }
+  }
+
+  /**
+   * Whether an echoed pod that no informer has shown has had its time. Its deletion may have been
+   * seen by nobody, and the node would keep its assignment for an hour.
+   */
+  private boolean neverCame(Step step, NodeBook book, String uid) {
+    long until = book.unshown.computeIfAbsent(uid, first -> step.nowMs() + timing.tentativeMs());
+    return synced && until <= step.nowMs();
+  }
+
+  /**
+   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name,
+   * so the caller sees to it that the list is not older than the hold.
+   */
+  Hold readBack(Step step, NodeBook book, Hold hold) {
+    PodFacts pod = books.pods.get(hold.uid());
+    if (book.state == null || pod == null || pod.node() == null) {
+      return hold;
+    }
+    Map<String, Map<String, Integer>> read = book.state.holdings().get(hold.key());
+    if (read == null || book.listsAnEarlierPod(hold.key())) {
+      return hold;
+    }
+    int replicas = book.replicasPerGpu(hold.resource());
+    Optional<Placement> actual = Places.byReadBack(pod, read, hold.held().keySet(), replicas);
+    if (actual.isEmpty()) {
+      return hold;
+    }
+    Placement place = actual.get();
+    boolean moved = hold.exact() && !hold.held().keySet().equals(place.held().keySet());
+    if (moved) {
+      List<String> assigned = List.copyOf(hold.held().keySet());
+      List<String> now = List.copyOf(place.held().keySet());
+      step.say(new Decision.Drifted(book.name, hold.key(), assigned, now));
+    }
+    if (hold.confirmed() && hold.held().equals(place.held())) {
+      return hold;
+    }
+    Hold confirmed = hold.placed(place, false, true);
+    books.put(book, confirmed);
+    return confirmed;
+  }
+}
