@@ -25,8 +25,8 @@ final class WorldChecks {
   }
 
   /**
-   * A new world.leader may count for a while what the old one began and gave up, and more of a
-   * split share than is on each GPU.
+   * A new leader may count for a while what the old one began and gave up, and more of a split
+   * share than is on each GPU.
    */
   private boolean matters(Hold hold) {
     boolean known = hold.exact() || hold.confirmed();
@@ -69,7 +69,7 @@ final class WorldChecks {
             node.kept);
   }
 
-  /** Of world.pods that are bound and that the kubelet has not admitted yet. */
+  /** Of pods that are bound and that the kubelet has not admitted yet. */
   private int awaited(World.Node node, String uuid) {
     return world.pods.values().stream()
         .filter(p -> node.name.equals(p.facts.node()) && !p.admitted && !p.facts.ended())
