@@ -1,19 +1,32 @@
+import java.io.ByteArrayInputStream;
+import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.List;
+import java.util.jar.JarFile;
+import java.util.jar.Manifest;
 import java.util.regex.Pattern;
+import java.util.zip.CRC32;
 import java.util.zip.ZipEntry;
 import java.util.zip.ZipFile;
 import java.util.zip.ZipOutputStream;
+import org.objectweb.asm.ClassReader;
+import org.objectweb.asm.ClassVisitor;
+import org.objectweb.asm.ClassWriter;
+import org.objectweb.asm.Label;
+import org.objectweb.asm.MethodVisitor;
+import org.objectweb.asm.Opcodes;
 
 /**
  * Rewrites the jars of a folder so that their entries are stored, not compressed: a layer is compressed as a whole
- * anyway, and that finds what classes have in common, which an entry's own compression hides. What nothing here can
- * call is left out: of BouncyCastle, which writes certificates, its algorithms, since the JDK's are used; JNA's native
- * libraries, of which the one that fits lies beside; signatures of jars that are no longer as they were signed.
+ * anyway, and that finds what classes have in common, which an entry's own compression hides. What nothing here calls or
+ * reads is left out: of BouncyCastle, which writes certificates, its algorithms, since the JDK's are used; JNA's native
+ * libraries, of which the one that fits lies beside; folders; signatures and digests of jars that are no longer as they
+ * were signed; and of others' classes the names of local variables, for which a debugger asks and the message of a
+ * NullPointerException.
  */
 class Store {
   private static final Pattern UNUSED =
@@ -38,22 +51,55 @@ class Store {
   }
 
   private static boolean used(ZipEntry entry) {
-    return !UNUSED.matcher(entry.getName()).matches();
+    return !entry.isDirectory() && !UNUSED.matcher(entry.getName()).matches();
   }
 
   private static void copy(ZipFile from, OutputStream to) throws IOException {
     try (var out = new ZipOutputStream(to)) {
       out.setMethod(ZipOutputStream.STORED);
       for (ZipEntry entry : from.stream().filter(Store::used).toList()) {
+        byte[] content;
+        try (var in = from.getInputStream(entry)) {
+          content = in.readAllBytes();
+        }
+        if (entry.getName().endsWith(".class") && !entry.getName().startsWith("dev/tranche/")) {
+          content = withoutVariables(content);
+        } else if (entry.getName().equals(JarFile.MANIFEST_NAME)) {
+          content = withoutDigests(content);
+        }
+        var crc = new CRC32();
+        crc.update(content);
         var stored = new ZipEntry(entry.getName());
         stored.setTimeLocal(entry.getTimeLocal());
-        stored.setSize(entry.getSize());
-        stored.setCrc(entry.getCrc());
+        stored.setSize(content.length);
+        stored.setCrc(crc.getValue());
         out.putNextEntry(stored);
-        try (var in = from.getInputStream(entry)) {
-          in.transferTo(out);
-        }
+        out.write(content);
       }
     }
+  }
+
+  /** A JVM keeps what a manifest says of thousands of classes for as long as it runs; of jars here it is digests alone. */
+  private static byte[] withoutDigests(byte[] manifest) throws IOException {
+    var read = new Manifest(new ByteArrayInputStream(manifest));
+    read.getEntries().clear();
+    var written = new ByteArrayOutputStream();
+    read.write(written);
+    return written.toByteArray();
+  }
+
+  /** The lines stay, for the traces of errors. */
+  private static byte[] withoutVariables(byte[] compiled) {
+    var written = new ClassWriter(0);
+    new ClassReader(compiled).accept(new ClassVisitor(Opcodes.ASM9, written) {
+      @Override
+      public MethodVisitor visitMethod(int access, String name, String type, String signature, String[] errors) {
+        return new MethodVisitor(Opcodes.ASM9, super.visitMethod(access, name, type, signature, errors)) {
+          @Override
+          public void visitLocalVariable(String name, String type, String signature, Label from, Label to, int index) {}
+        };
+      }
+    }, 0);
+    return written.toByteArray();
   }
 }

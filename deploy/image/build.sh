@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build.sh TAG: makes the one image of all parts from the jars that `./mvnw package` left, and names it TAG.
 # Needs JAVA_HOME (a JDK 25 or newer), a Docker engine, and make and a C compiler for the library that stands for NVML in the
-# node plugin's training; e2e's jars play what the parts meet in theirs. BASE chooses another image to take the C library from,
+# node plugin's training; e2e's jars play what the parts meet in theirs, and one rewrites classes. BASE chooses another image to take the C library from,
 # of Debian or a descendant.
 set -euo pipefail
 tag=${1:?usage: build.sh TAG}
@@ -17,6 +17,8 @@ modules=java.base,java.logging,java.management,java.naming,java.net.http,java.se
 rm -rf "$work"
 mkdir -p "$opt/lib" "$opt/etc"
 "$JAVA_HOME/bin/jlink" --add-modules "$modules" --output "$opt/runtime" --strip-debug --no-header-files --no-man-pages --compress zip-0 2>/dev/null
+# An API server's certificate is of the cluster's own authority, which pods are given: the public ones would only take memory.
+rm -f "$opt/runtime/lib/security/cacerts"
 
 for part in "${parts[@]}"; do
   jar=$(find "$root/$part/target" -maxdepth 1 -name "tranche-$part-*.jar")
@@ -30,7 +32,7 @@ case $(uname -m) in aarch64) jna=linux-aarch64 ;; *) jna=linux-x86-64 ;; esac
 mkdir "$opt/native"
 (cd "$work" && "$JAVA_HOME/bin/jar" xf "$(find "$opt/lib" -name 'jna-5*.jar')" "com/sun/jna/$jna/libjnidispatch.so" && mv "com/sun/jna/$jna/libjnidispatch.so" "$opt/native/" && rm -r com)
 
-"$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 "$root/deploy/image/Store.java" "$opt/lib"
+"$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -cp "$root/e2e/target/lib/*" "$root/deploy/image/Store.java" "$opt/lib"
 cp "$root/deploy/image/logging.properties" "$opt/etc/"
 cp "$root/LICENSE" "$opt/"
 
@@ -68,27 +70,35 @@ image() {
 # The caches, and the socket that the fake kubelet calls, must be the caller's: the root of a rootless engine is the caller.
 case $(docker info -f '{{.SecurityOptions}}') in *name=rootless*) user=0:0 ;; *) user=$(id -u):$(id -g) ;; esac
 
-# train PART [OPTION...]: starts it in the image, where it finds no cluster, stops it after a while, and keeps what the JVM has
-# learnt of loading and linking: a part then starts in a fraction of the time. OPTIONs are for docker run.
+# train PART [OPTION...]: starts it in the image, lets it meet what it is for, stops it, and keeps what the JVM has learnt of
+# loading and linking: a part then starts in a fraction of the time. OPTIONs are for docker run.
 train() {
+  local flags=("-XX:AOTCacheOutput=/aot/$1.aot")
+  # Profiles would only take memory: the webhook soon has its own.
+  [ "$1" != webhook ] || flags+=(-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining)
   container=$(docker run -d --user "$user" --network none --tmpfs /tmp:exec -v "$work/aot:/aot" -e NODE_NAME=training -e POD_NAMESPACE=training \
-    -e FAIL_ON_INIT_ERROR=false -e KUBERNETES_MASTER=https://127.0.0.1:1 -e TRANCHE_NODE_PLUGIN_SERVICE_ACCOUNT=training:training \
-    "${@:2}" "$tag" /opt/tranche/runtime/bin/java "-XX:AOTCacheOutput=/aot/$1.aot" "@/opt/tranche/etc/$1.args")
+    -e FAIL_ON_INIT_ERROR=false -e TRANCHE_NODE_PLUGIN_SERVICE_ACCOUNT=training:training \
+    "${@:2}" "$tag" /opt/tranche/runtime/bin/java "${flags[@]}" "@/opt/tranche/etc/$1.args")
   # Each training is a process of its own: however it ends, its container goes.
   trap 'docker rm -f "$container" >/dev/null 2>&1 || true' EXIT
   # The cache is only a poorer one where, say, the image's C library is older than what the library was linked with.
   [ "$1" != node-plugin ] || wait "$kubelet" || echo "warning: the node plugin was trained without GPUs, so it will start more slowly" >&2
   # From the first line of its log on: a busy machine may take long to get there.
   for _ in $(seq 300); do [ -z "$(docker logs "$container" 2>&1 | head -n 1)" ] || break; sleep 0.2; done
-  if [ "$1" = extender ]; then
-    docker exec "$container" /opt/tranche/runtime/bin/java -XX:TieredStopAtLevel=1 -cp '/e2e/classes:/e2e/lib/*' \
-      dev.tranche.e2e.bench.training.ExtenderTraining /training/key.p12 training training:training ||
-      echo "warning: the extender was trained without a cluster, so it will start more slowly" >&2
-  else
-    sleep 8
-  fi
+  case $1 in
+    webhook) played webhook.WebhookTraining training ;;
+    extender) played training.ExtenderTraining training:training ;;
+    node-plugin) sleep 8 ;;
+  esac
   docker stop -t 300 "$container" >/dev/null
   [ -s "$work/aot/$1.aot" ] || { docker logs "$container" >&2; echo "error: the training of $1 left no cache" >&2; exit 1; }
+}
+
+# played PROGRAM ARG: a part's cluster is played beside it, with the runtime of the image.
+played() {
+  timeout 300 docker exec "$container" /opt/tranche/runtime/bin/java -XX:TieredStopAtLevel=1 -cp '/e2e/classes:/e2e/lib/*' \
+    "dev.tranche.e2e.bench.$1" /training/key.p12 training "$2" ||
+    echo "warning: $1 has failed, so its part will start more slowly" >&2
 }
 
 # The node plugin meets GPUs and a kubelet, and an extender that does not answer: a registration and the kubelet's calls are
@@ -107,23 +117,27 @@ train_node_plugin() {
     -v "$node/device-plugins:/var/lib/kubelet/device-plugins" -v "$node/pod-resources:/var/lib/kubelet/pod-resources"
 }
 
-# The extender meets an API server, plugins and a kube-scheduler that are played beside it, with the runtime of the image. The
-# cache then also knows which of its methods are hot.
-train_extender() {
-  local folder=$work/extender
-  mkdir -p "$folder"
+# The webhook and the extender meet an API server that is played beside them, with reviews, or plugins and a kube-scheduler. The
+# extender's cache then also knows which of its methods are hot.
+meeting=$work/meeting
+make_key() {
+  mkdir -p "$meeting"
   "$JAVA_HOME/bin/keytool" -genkeypair -alias training -keyalg EC -dname CN=training -ext san=ip:127.0.0.1,dns:localhost -validity 2 \
-    -storetype PKCS12 -keystore "$folder/key.p12" -storepass training 2>/dev/null
-  "$JAVA_HOME/bin/keytool" -exportcert -rfc -alias training -keystore "$folder/key.p12" -storepass training >"$folder/ca.pem" 2>/dev/null
-  chmod 644 "$folder/key.p12"
-  train extender -e KUBERNETES_MASTER=https://127.0.0.1:6443 -e KUBERNETES_CERTS_CA_FILE=/training/ca.pem \
-    -v "$folder:/training:ro" -v "$root/e2e/target:/e2e:ro"
+    -storetype PKCS12 -keystore "$meeting/key.p12" -storepass training 2>/dev/null
+  "$JAVA_HOME/bin/keytool" -exportcert -rfc -alias training -keystore "$meeting/key.p12" -storepass training >"$meeting/ca.pem" 2>/dev/null
+  chmod 644 "$meeting/key.p12"
+}
+
+train_with_api() {
+  train "$1" -e KUBERNETES_MASTER=https://127.0.0.1:6443 -e KUBERNETES_CERTS_CA_FILE=/training/ca.pem \
+    -v "$meeting:/training:ro" -v "$root/e2e/target:/e2e:ro"
 }
 
 image
 mkdir -p "$work/aot" "$node"
-train webhook & trainings=($!)
-train_extender & trainings+=($!)
+make_key
+train_with_api webhook & trainings=($!)
+train_with_api extender & trainings+=($!)
 train_node_plugin & trainings+=($!)
 for training in "${trainings[@]}"; do wait "$training"; done
 mv "$work/aot" "$opt/aot"

@@ -1,14 +1,19 @@
-package dev.tranche.e2e.bench;
+package dev.tranche.e2e.bench.webhook;
 
 import static java.nio.charset.StandardCharsets.US_ASCII;
 
 import java.io.BufferedInputStream;
+import java.io.ByteArrayInputStream;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.security.GeneralSecurityException;
+import java.security.KeyStore;
+import java.security.cert.CertificateFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLSocket;
+import javax.net.ssl.TrustManagerFactory;
 
 /** One connection that posts one request after another; as little work as a client can have. */
 final class TlsPost implements AutoCloseable {
@@ -22,6 +27,23 @@ final class TlsPost implements AutoCloseable {
     socket.startHandshake();
     in = new BufferedInputStream(socket.getInputStream(), 16 << 10);
     out = socket.getOutputStream();
+  }
+
+  /**
+   * @param authority a certificate in PEM
+   */
+  static SSLContext trusting(byte[] authority) throws GeneralSecurityException, IOException {
+    KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
+    store.load(null);
+    store.setCertificateEntry(
+        "ca",
+        CertificateFactory.getInstance("X.509")
+            .generateCertificate(new ByteArrayInputStream(authority)));
+    TrustManagerFactory trust = TrustManagerFactory.getInstance("PKIX");
+    trust.init(store);
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, trust.getTrustManagers(), null);
+    return context;
   }
 
   /** A whole request, head and body, to be sent many times. */

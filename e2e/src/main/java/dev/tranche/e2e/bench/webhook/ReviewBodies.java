@@ -1,4 +1,4 @@
-package dev.tranche.e2e.bench;
+package dev.tranche.e2e.bench.webhook;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.ObjectMapper;

@@ -1,14 +1,13 @@
-package dev.tranche.e2e.bench;
+package dev.tranche.e2e.bench.webhook;
 
+import dev.tranche.e2e.bench.Figure;
 import dev.tranche.e2e.bench.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ImageFiles;
 import dev.tranche.e2e.install.Artifacts;
-import java.io.ByteArrayInputStream;
+import io.vertx.core.http.HttpServerOptions;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.security.KeyStore;
-import java.security.cert.CertificateFactory;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -20,13 +19,13 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
-import javax.net.ssl.TrustManagerFactory;
 
 /**
  * The webhook's process alone, with the image's flags, on one core where there are more; an API
- * server that does nothing; and AdmissionReviews of 5 to 60 KB over TLS, on connections that stay.
+ * server that has one GPU node; and AdmissionReviews of 5 to 60 KB over TLS, on connections that
+ * stay.
  */
-final class WebhookBench {
+public final class WebhookBench {
   private static final String FRACTION = "/mutate/fraction";
   private static final String GUARD = "/mutate/guard";
   private static final int RATE = 1_000;
@@ -53,16 +52,17 @@ final class WebhookBench {
     this.seconds = seconds;
   }
 
-  static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
+  public static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
     int port = ControlPlane.freePort();
     int ready = ControlPlane.freePort();
     Path log = Files.createTempFile("tranche-webhook", ".log");
     keepOffTheServersCore();
-    try (var api = new FakeApi()) {
-      Process process = start(artifacts, api.url(), port, ready, log);
+    try (var api = new FakeApi(new HttpServerOptions(), 0)) {
+      Process process = start(artifacts, "http://127.0.0.1:" + api.port(), port, ready, log);
       try {
         var bench =
-            new WebhookBench(trusting(awaitAuthority(api, process, log)), port, quick ? 3 : 10);
+            new WebhookBench(
+                TlsPost.trusting(awaitAuthority(api, process, log)), port, quick ? 3 : 10);
         return bench.measure(process.pid());
       } finally {
         process.destroy();
@@ -255,20 +255,6 @@ final class WebhookBench {
       Thread.sleep(50);
     }
     throw new IllegalStateException(Files.readString(log));
-  }
-
-  private static SSLContext trusting(byte[] authority) throws Exception {
-    KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
-    store.load(null);
-    store.setCertificateEntry(
-        "ca",
-        CertificateFactory.getInstance("X.509")
-            .generateCertificate(new ByteArrayInputStream(authority)));
-    TrustManagerFactory trust = TrustManagerFactory.getInstance("PKIX");
-    trust.init(store);
-    SSLContext context = SSLContext.getInstance("TLS");
-    context.init(null, trust.getTrustManagers(), null);
-    return context;
   }
 
   /** Of the webhook alone, so it is the same on a machine that does other things as well. */

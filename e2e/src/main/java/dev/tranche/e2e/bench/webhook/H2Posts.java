@@ -1,4 +1,4 @@
-package dev.tranche.e2e.bench;
+package dev.tranche.e2e.bench.webhook;
 
 import io.vertx.core.Future;
 import io.vertx.core.Promise;

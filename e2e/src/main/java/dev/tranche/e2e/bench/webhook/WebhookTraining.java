@@ -1,0 +1,102 @@
+package dev.tranche.e2e.bench.webhook;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.tranche.e2e.install.Await;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.PfxOptions;
+import java.io.IOException;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.util.List;
+import java.util.stream.Stream;
+
+/**
+ * What a webhook meets in the training run of its image: an API server that it keeps its Secrets
+ * in, reviews over HTTP/1.1 and HTTP/2, and a scrape. The image's cache then has all the classes
+ * that this needs. Runs beside the webhook, whose ports are the usual ones.
+ */
+public final class WebhookTraining {
+  /** {@code KUBERNETES_MASTER} of the webhook is {@code https://127.0.0.1:6443}. */
+  private static final int API_PORT = 6443;
+
+  private static final int PORT = 8443;
+  private static final URI PAGES = URI.create("http://127.0.0.1:9090/");
+  private static final int CONNECTIONS = 3;
+  private static final int SECONDS = 2;
+
+  private WebhookTraining() {}
+
+  /**
+   * @param args a PKCS #12 file with a key for 127.0.0.1, its password, and the webhook's namespace
+   */
+  public static void main(String[] args) throws Exception {
+    var options =
+        new HttpServerOptions()
+            .setSsl(true)
+            .setUseAlpn(true)
+            .setKeyCertOptions(new PfxOptions().setPath(args[0]).setPassword(args[1]));
+    try (var api = new FakeApi(options, API_PORT);
+        var http = HttpClient.newHttpClient()) {
+      Await.until("the webhook to be ready", 60, () -> get(http, "readyz").startsWith("ready"));
+      reviews(api.secret(args[2], "tranche-webhook-tls", "ca.crt"));
+      get(http, "metrics");
+    }
+    System.exit(0);
+  }
+
+  private static void reviews(byte[] authority) throws Exception {
+    var tls = TlsPost.trusting(authority);
+    for (int i = 0; i < CONNECTIONS; i++) {
+      try (var post = new TlsPost(tls, PORT)) {
+        for (byte[] review : fractions()) {
+          post.post(TlsPost.request("/mutate/fraction", review));
+        }
+        for (byte[] review : others()) {
+          post.post(TlsPost.request("/mutate/guard", review));
+          post.post(TlsPost.request("/mutate/guard/deny", review));
+        }
+      }
+    }
+    try (var posts = new H2Posts(PORT)) {
+      posts.closed("/mutate/fraction", fractions(), 8, SECONDS);
+    }
+  }
+
+  /** All are granted as asked, but one that is rounded up with a warning and one that is denied. */
+  private static List<byte[]> fractions() {
+    return Stream.concat(
+            ReviewBodies.fractions().stream(),
+            Stream.of("0.25", "-1").map(fraction -> changed("0.3", fraction)))
+        .toList();
+  }
+
+  /** The last reaches for all GPUs. */
+  private static List<byte[]> others() {
+    return Stream.concat(
+            ReviewBodies.others().stream(),
+            Stream.of(
+                changed(
+                    "SETTING_0\",\"value\":\"value of setting number 0",
+                    "NVIDIA_VISIBLE_DEVICES\",\"value\":\"all")))
+        .toList();
+  }
+
+  private static byte[] changed(String from, String to) {
+    return new String(ReviewBodies.fractions().getFirst(), UTF_8).replace(from, to).getBytes(UTF_8);
+  }
+
+  private static String get(HttpClient http, String page) {
+    try {
+      var request = HttpRequest.newBuilder(PAGES.resolve(page)).build();
+      return http.send(request, BodyHandlers.ofString()).body();
+    } catch (IOException notYet) {
+      return "";
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException(e);
+    }
+  }
+}
