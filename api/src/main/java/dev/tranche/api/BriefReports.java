@@ -3,6 +3,7 @@ package dev.tranche.api;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuReading;
+import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 
 /**
@@ -22,9 +23,9 @@ public final class BriefReports {
   private long toldAtMs;
   private boolean taken;
 
-  /** The other side has said that it takes them. */
-  public void taken() {
-    taken = true;
+  /** The other side may say that it takes them. */
+  public void directed(NodeDirective directive) {
+    taken |= directive.getTakesBriefReports();
   }
 
   /**

@@ -36,9 +36,8 @@ final class LedgerPropertyTest {
       world.act();
     }
     world.settle();
-    var checks = new WorldChecks(world);
-    checks.equalsTheReadBack();
+    world.checks.equalsTheReadBack();
     world.endAll();
-    checks.nothingIsLeft();
+    world.checks.nothingIsLeft();
   }
 }

@@ -45,7 +45,7 @@ final class World {
 
   long nowMs = 1_000;
   private int created;
-  private final WorldChecks checks = new WorldChecks(this);
+  final WorldChecks checks = new WorldChecks(this);
   Replica leader;
   Replica standby;
 

@@ -87,9 +87,7 @@ public final class FakeNode implements AutoCloseable {
   private synchronized void directed(NodeDirective directive) {
     directives.add(directive);
     hearing.accept(directive);
-    if (directive.getTakesBriefReports()) {
-      brief.taken();
-    }
+    brief.directed(directive);
     if (!deaf) {
       report(s -> s.setAppliedDirective(directive.getSequence()));
     }

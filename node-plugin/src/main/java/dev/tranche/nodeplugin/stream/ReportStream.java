@@ -166,9 +166,7 @@ final class ReportStream {
 
   private void directed(NodeDirective directive) {
     exchange.apply(directive);
-    if (directive.getTakesBriefReports()) {
-      brief.taken();
-    }
+    brief.directed(directive);
     applied = Math.max(applied, directive.getSequence());
     send();
   }

@@ -80,9 +80,7 @@ public final class SimulatedNode {
     directive.getAssignList().forEach(this::take);
     directive.getRetractPodUidsList().forEach(this::release);
     applied = directive.getSequence();
-    if (directive.getTakesBriefReports()) {
-      brief.taken();
-    }
+    brief.directed(directive);
     report();
   }
 
