@@ -3,6 +3,7 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -20,6 +21,14 @@ class CompatE2E extends Scenario {
   @BeforeAll
   static void switchOn() {
     tranche().install(Map.of("webhook.compat.kai", true, "webhook.compat.hami", true));
+    // An API server goes on asking one of before, by the connection that it has, until that has
+    // drained.
+    Await.until(
+        "the webhooks of before to be gone",
+        60,
+        () ->
+            tranche().parts("webhook").stream()
+                .allMatch(pod -> pod.getMetadata().getDeletionTimestamp() == null));
   }
 
   @AfterAll
