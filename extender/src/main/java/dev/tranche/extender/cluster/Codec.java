@@ -7,8 +7,8 @@ import io.fabric8.kubernetes.api.model.ListMeta;
 import io.fabric8.kubernetes.api.model.Status;
 import io.fabric8.kubernetes.api.model.WatchEvent;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
-import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +29,9 @@ final class Codec<M extends HasMetadata, T extends Shown> {
 
   private static final int UNKNOWN_RAW = 2;
 
+  /** Few are larger, and those are read, too. */
+  private static final int OBJECT_BYTES = 1 << 16;
+
   private final Kind<M, T> kind;
   private final KubernetesSerialization json;
 
@@ -43,14 +46,13 @@ final class Codec<M extends HasMetadata, T extends Shown> {
   }
 
   /**
-   * Reads one page of a list.
+   * Reads one page of a list, object by object: the whole need not be there at once.
    *
    * @param contentType null: JSON
    */
-  Change.Page<T> page(byte[] body, @Nullable String contentType) throws IOException {
+  Change.Page<T> page(InputStream body, @Nullable String contentType) throws IOException {
     if (contentType == null || !contentType.startsWith(PROTOBUF)) {
-      KubernetesResourceList<M> list =
-          json.unmarshal(new ByteArrayInputStream(body), kind.listType());
+      KubernetesResourceList<M> list = json.unmarshal(body, kind.listType());
       ListMeta meta = list.getMetadata();
       String next = meta.getContinue() == null ? "" : meta.getContinue();
       return page(
@@ -58,8 +60,8 @@ final class Codec<M extends HasMetadata, T extends Shown> {
           String.valueOf(meta.getResourceVersion()),
           next);
     }
-    var in = CodedInputStream.newInstance(body, MAGIC_BYTES, body.length - MAGIC_BYTES);
-    in.enableAliasing(true);
+    body.skipNBytes(MAGIC_BYTES);
+    var in = CodedInputStream.newInstance(body, OBJECT_BYTES);
     var items = new ArrayList<Change<T>>();
     var meta = new String[] {"", ""};
     unwrap(

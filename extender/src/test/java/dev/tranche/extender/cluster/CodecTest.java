@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -32,10 +33,15 @@ final class CodecTest {
     return Base64.getMimeDecoder().decode(recorded(name + ".protobuf.base64"));
   }
 
+  private static <T extends Shown> Change.Page<T> page(Codec<?, T> codec, byte[] body, String type)
+      throws IOException {
+    return codec.page(new ByteArrayInputStream(body), type);
+  }
+
   @Test
   void page_ofPods_isTheSameInBothEncodings() throws Exception {
-    var page = pods.page(message("pods"), PROTOBUF);
-    assertThat(page).isEqualTo(pods.page(recorded("pods.json"), "application/json"));
+    var page = page(pods, message("pods"), PROTOBUF);
+    assertThat(page).isEqualTo(page(pods, recorded("pods.json"), "application/json"));
     assertThat(page.next()).isEmpty();
     PodShown pod = page.items().getFirst();
     assertThat(pod.key()).isEqualTo("fixtures/train");
@@ -51,8 +57,8 @@ final class CodecTest {
 
   @Test
   void page_ofNodes_isTheSameInBothEncodings() throws Exception {
-    var page = nodes.page(message("nodes"), PROTOBUF + ";charset=x");
-    assertThat(page).isEqualTo(nodes.page(recorded("nodes.json"), "application/json"));
+    var page = page(nodes, message("nodes"), PROTOBUF + ";charset=x");
+    assertThat(page).isEqualTo(page(nodes, recorded("nodes.json"), "application/json"));
     NodeShown node = page.items().getFirst();
     assertThat(node.facts().advertises()).isTrue();
     assertThat(node.facts().config()).isEqualTo("big");
@@ -66,7 +72,7 @@ final class CodecTest {
     Change<PodShown> change = pods.change(ByteBuffer.wrap(message("pod-added")));
     assertThat(change).isInstanceOf(Change.Seen.class);
     PodShown added = ((Change.Seen<PodShown>) change).item();
-    PodShown later = pods.page(message("pods"), PROTOBUF).items().getFirst();
+    PodShown later = page(pods, message("pods"), PROTOBUF).items().getFirst();
     assertThat(added.uid()).isEqualTo(later.uid());
     assertThat(added.host()).isEqualTo(later.host());
     assertThat(added.facts().orElseThrow().requests())
@@ -80,9 +86,9 @@ final class CodecTest {
     String body = new String(message("pods"), StandardCharsets.ISO_8859_1);
     String broken = body.replace("\u0012\u00030.3", "\u0012\u0003\u00ff.3");
     assertThat(broken).isNotEqualTo(body);
-    var page = pods.page(broken.getBytes(StandardCharsets.ISO_8859_1), PROTOBUF);
+    var page = page(pods, broken.getBytes(StandardCharsets.ISO_8859_1), PROTOBUF);
     assertThat(page.unread()).isEmpty();
-    assertThat(page.items()).hasSameSizeAs(pods.page(message("pods"), PROTOBUF).items());
+    assertThat(page.items()).hasSameSizeAs(page(pods, message("pods"), PROTOBUF).items());
     assertThat(page.items().getFirst().facts().orElseThrow().annotations())
         .containsEntry("tranche.dev/gpu-fraction", "\ufffd.3");
   }
@@ -90,7 +96,7 @@ final class CodecTest {
   @Test
   void objectThatCannotBeRead_isNamed_andTheOthersAreRead() throws Exception {
     byte[] page = list(pod("bad", BROKEN), pod("good", new byte[0]), BROKEN);
-    var read = pods.page(page, PROTOBUF);
+    var read = page(pods, page, PROTOBUF);
     assertThat(read.items()).extracting(PodShown::key).containsExactly("ns/good");
     assertThat(read.unread()).extracting(Change.Unread::key).containsExactly("ns/bad", "");
     assertThat(read.resourceVersion()).isEqualTo("17");

@@ -8,14 +8,20 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,7 +91,11 @@ final class ReflectorIT {
     } else if (upgrade != null) {
       watch(request);
     } else if (request.getParam("continue") != null) {
-      request.response().end(list("", node("c", "c1")));
+      assertThat(request.getHeader("Accept-Encoding")).isEqualTo("gzip");
+      request
+          .response()
+          .putHeader("Content-Encoding", "gzip")
+          .end(packed(list("", node("c", "c1"))));
     } else if (lists.incrementAndGet() == 1) {
       request.response().end(list("more please", node("a", "a1"), node("b", "b1")));
     } else {
@@ -118,6 +128,17 @@ final class ReflectorIT {
 
   private static String event(String type, JsonObject object) {
     return new JsonObject().put("type", type).put("object", object).encode();
+  }
+
+  /** As an API server does with all that is large. */
+  private static Buffer packed(String text) {
+    var bytes = new ByteArrayOutputStream();
+    try (var out = new GZIPOutputStream(bytes)) {
+      out.write(text.getBytes(StandardCharsets.UTF_8));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+    return Buffer.buffer(bytes.toByteArray());
   }
 
   private static JsonObject node(String name, String uid) {
@@ -157,7 +178,7 @@ final class ReflectorIT {
       assertThat(told.poll(20, TimeUnit.SECONDS)).isEqualTo(next);
     }
     assertThat(asked.stream().filter(query -> !query.contains("watch")))
-        .containsExactly("limit=250", "limit=250&continue=more+please", "limit=250");
+        .containsExactly("limit=1000", "limit=1000&continue=more+please", "limit=1000");
     assertThat(asked.stream().filter(query -> query.contains("watch")).limit(3))
         .satisfiesExactly(
             refused -> assertThat(refused).endsWith("resourceVersion=10"),

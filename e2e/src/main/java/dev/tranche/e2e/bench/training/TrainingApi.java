@@ -46,7 +46,12 @@ final class TrainingApi {
   void listen(int port) {
     vertx
         .createHttpServer(
-            new HttpServerOptions().setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate))
+            new HttpServerOptions()
+                .setSsl(true)
+                .setUseAlpn(true)
+                // An API server packs what is large, for those who can read it.
+                .setCompressionSupported(true)
+                .setKeyCertOptions(certificate))
         .requestHandler(this::answer)
         .listen(port, "127.0.0.1")
         .await();
