@@ -5,6 +5,7 @@ import java.util.Collections;
 import java.util.IdentityHashMap;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -22,6 +23,8 @@ final class Gate {
 
   /** Of a body whose length is not said. */
   private static final int UNSAID_BYTES = 1 << 20;
+
+  private static final Pattern LENGTH = Pattern.compile("\\d{1,9}");
 
   /**
    * The chart's httpTimeout is 10 s, and an answer after that is wasted: so long for the body, and
@@ -45,7 +48,8 @@ final class Gate {
 
   /** Null when too much waits already. */
   @Nullable Pass enter(HttpServerRequest request, long nowNs) {
-    long announced = announced(request);
+    long said = announced(request);
+    long announced = said < 0 ? UNSAID_BYTES : Math.min(BODY_BYTES_MAX, said);
     if (inside.size() >= CALLS_MAX || bytes + announced > BYTES_MAX) {
       return null;
     }
@@ -66,9 +70,9 @@ final class Gate {
     return inside.size();
   }
 
-  private static long announced(HttpServerRequest request) {
+  /** How long a body is to be, in bytes; below 0: that is not said. */
+  static long announced(HttpServerRequest request) {
     String length = request.getHeader("Content-Length");
-    boolean said = length != null && length.matches("\\d{1,9}");
-    return said ? Math.min(BODY_BYTES_MAX, Long.parseLong(length)) : UNSAID_BYTES;
+    return length != null && LENGTH.matcher(length).matches() ? Long.parseLong(length) : -1;
   }
 }

@@ -16,7 +16,6 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
-import io.vertx.ext.web.handler.BodyHandler;
 import java.net.HttpURLConnection;
 import java.util.HashMap;
 import java.util.List;
@@ -48,6 +47,7 @@ public final class VerbRoutes {
   private static final String READ_TIMER = "readTimer";
 
   private final Gate gate = new Gate();
+  private final BodyReader body = new BodyReader();
   private final long readWithinMs;
   private final ExtenderReader reader;
   private final Filter filter;
@@ -108,15 +108,9 @@ public final class VerbRoutes {
   private void verb(Router router, Verb verb, Decision decision) {
     String path = "/" + verb;
     router.post(path).handler(call -> enter(call, verb));
-    router.post(path).handler(body());
+    router.post(path).handler(body);
     router.post(path).handler(call -> answer(call, verb, decision));
     router.post(path).failureHandler(call -> unread(call, verb));
-  }
-
-  private static BodyHandler body() {
-    return BodyHandler.create(false)
-        .setBodyLimit(Gate.BODY_BYTES_MAX)
-        .setPreallocateBodyBuffer(true);
   }
 
   /** What waits beyond the bounds is refused unread. */
@@ -206,9 +200,8 @@ public final class VerbRoutes {
     if (late(call)) {
       return Future.succeededFuture(undecided(verb, LATE));
     }
-    Buffer body = call.body().buffer();
     try {
-      return decision.of(body == null ? Buffer.buffer() : body);
+      return decision.of(BodyReader.of(call));
     } catch (MalformedException malformed) {
       return Future.succeededFuture(undecided(verb, String.valueOf(malformed.getMessage())));
     } catch (RuntimeException bug) {
