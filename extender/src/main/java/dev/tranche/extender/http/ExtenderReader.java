@@ -10,11 +10,11 @@ import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.verb.NodeNames;
 import dev.tranche.extender.verb.Preempt;
 import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -35,7 +35,7 @@ public final class ExtenderReader {
   private final NameTable table = new NameTable();
 
   /** Of the request that was read last. */
-  private final List<String> nodes = new ArrayList<>();
+  private final NodeNames nodes = new NodeNames();
 
   private byte[] scratch = new byte[1 << 14];
 
@@ -304,14 +304,16 @@ public final class ExtenderReader {
       parser.skipChildren();
       return null;
     }
-    nodes.clear();
+    nodes.begin();
     while (parser.nextToken() != JsonToken.END_ARRAY) {
-      nodes.add(
+      int line =
           parser.currentToken() == JsonToken.VALUE_STRING
-              ? table.of(parser.getTextCharacters(), parser.getTextOffset(), parser.getTextLength())
-              : text(parser));
+              ? table.line(
+                  parser.getTextCharacters(), parser.getTextOffset(), parser.getTextLength())
+              : NodeNames.NO_NUMBER;
+      nodes.append(line < 0 ? text(parser) : table.name(line), line);
     }
-    return Collections.unmodifiableList(nodes);
+    return nodes;
   }
 
   private static String text(JsonParser parser) throws IOException {

@@ -43,21 +43,29 @@ final class NameTable {
     size = 0;
   }
 
-  /** The string of these characters, for as long as the table has it the same one. */
-  String of(char[] text, int offset, int length) {
+  /**
+   * The line of these characters; below 0: no node has such a name. It is the same for as long as
+   * the table is not begun anew.
+   */
+  int line(char[] text, int offset, int length) {
     if (length > CHARS_MAX) {
-      return new String(text, offset, length);
+      return -1;
     }
     int hash = hash(text, offset, length);
     int mask = lines.length - 1;
     int at = hash & mask;
     for (int line = lines[at]; line != FREE; line = lines[at]) {
       if (hashes[line] == hash && same(line, text, offset, length)) {
-        return names[line];
+        return line;
       }
       at = (at + 1) & mask;
     }
     return add(hash, text, offset, length);
+  }
+
+  /** The name of a line, each time the same string. */
+  String name(int line) {
+    return names[line];
   }
 
   int size() {
@@ -68,7 +76,7 @@ final class NameTable {
     return Arrays.equals(texts, starts[line], starts[line + 1], text, offset, offset + length);
   }
 
-  private String add(int hash, char[] text, int offset, int length) {
+  private int add(int hash, char[] text, int offset, int length) {
     if (size >= NAMES_MAX) {
       clear();
     } else if (size == hashes.length) {
@@ -83,7 +91,7 @@ final class NameTable {
     hashes[size] = hash;
     names[size] = new String(text, offset, length);
     enter(size);
-    return names[size++];
+    return size++;
   }
 
   private void grow() {

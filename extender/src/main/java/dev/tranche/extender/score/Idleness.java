@@ -4,6 +4,7 @@ import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placer;
 import java.util.List;
+import java.util.stream.IntStream;
 
 /**
  * How many of the GPUs that may serve a pod are next to idle.
@@ -15,6 +16,19 @@ public record Idleness(int gpus, int idle) {
   public static final Idleness NONE = new Idleness(0, 0);
 
   private static final double IDLE_LOAD = 0.1;
+
+  /**
+   * Up to so many GPUs every node with the same has the same object: to add up thousands is then no
+   * wait for the memory of each.
+   */
+  private static final int SHARED_GPUS = 16;
+
+  /** By the GPUs, then by those that are idle. */
+  private static final List<List<Idleness>> SHARED =
+      IntStream.rangeClosed(0, SHARED_GPUS)
+          .mapToObj(
+              gpus -> IntStream.rangeClosed(0, gpus).mapToObj(i -> new Idleness(gpus, i)).toList())
+          .toList();
 
   /** Among fewer GPUs chance decides what newcomers need, and there is nothing to plan. */
   private static final int PLANNED_FROM_GPUS = 16;
@@ -28,7 +42,7 @@ public record Idleness(int gpus, int idle) {
         idle += gpu.smLoad() < IDLE_LOAD && 2 * gpu.freeReplicas() >= gpu.replicas() ? 1 : 0;
       }
     }
-    return new Idleness(gpus, idle);
+    return gpus <= SHARED_GPUS ? SHARED.get(gpus).get(idle) : new Idleness(gpus, idle);
   }
 
   /** Of many nodes. */

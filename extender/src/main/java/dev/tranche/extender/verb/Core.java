@@ -24,7 +24,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -301,22 +300,31 @@ public final class Core {
   }
 
   Evaluation evaluate(PodFacts pod, String node) {
-    return evaluator(pod).apply(node);
+    return evaluator(pod).of(node, NodeNames.NO_NUMBER);
+  }
+
+  /** Of one pod. */
+  @FunctionalInterface
+  interface Evaluator {
+    /**
+     * @param number of the node's name, as in {@link NodeNames}
+     */
+    Evaluation of(String node, int number);
   }
 
   /** {@link #evaluate} for many nodes at one moment; good until the Ledger is told something. */
-  Function<String, Evaluation> evaluator(PodFacts pod) {
+  Evaluator evaluator(PodFacts pod) {
     long nowMs = nowMs();
     Policy chosen = policyOf(pod);
     Evaluations.Page page = evaluations.page(pod, chosen);
     String own = ledger.hold(pod.uid()).map(Hold::node).orElse("");
     if (own.isEmpty() && ledger.nominations() == 0) {
-      return node -> page.of(node, nowMs);
+      return (node, number) -> page.of(node, number, nowMs);
     }
-    return node ->
+    return (node, number) ->
         node.equals(own) || nominatedOn(node)
             ? fleet.evaluate(pod, node, chosen, before(pod), nowMs)
-            : page.of(node, nowMs);
+            : page.of(node, number, nowMs);
   }
 
   /**

@@ -12,6 +12,7 @@ import java.util.Optional;
 /**
  * What one node could do for one pod at one moment.
  *
+ * @param fits as the outcome says; thousands are sorted by it, without a look at each outcome
  * @param headroom how good it is, 0 to {@link dev.tranche.extender.score.Scores#HEADROOM_MAX}; 0
  *     where it does not fit, and where pods are packed, since that is of no node alone
  * @param cost of putting the pod there, where idle GPUs are spared; else 0
@@ -22,13 +23,10 @@ public record Evaluation(
     Ask ask,
     List<GpuView> gpus,
     Outcome outcome,
+    boolean fits,
     int headroom,
     double cost,
     Idleness idleness) {
-  public boolean fits() {
-    return outcome instanceof Outcome.Fits;
-  }
-
   /** Nothing has been heard of the node. */
   boolean silent() {
     return outcome instanceof Outcome.DoesNotFit(Reason reason) && reason == Reason.NO_REPORT;

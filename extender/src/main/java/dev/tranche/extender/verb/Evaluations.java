@@ -42,6 +42,11 @@ public final class Evaluations {
         }
       };
 
+  /** By the numbers of their names: which name that was, and the node's slot. */
+  private @Nullable String[] names = new String[0];
+
+  private @Nullable Slot[] numbered = new Slot[0];
+
   /** Lines of nodes that were forgotten. */
   private final Deque<Integer> freed = new ArrayDeque<>();
 
@@ -64,6 +69,9 @@ public final class Evaluations {
     final int line;
 
     boolean changed = true;
+
+    /** Nothing is remembered of the node any more. */
+    boolean forgotten;
 
     /** After that time alone has changed it. */
     long untilMs;
@@ -93,9 +101,12 @@ public final class Evaluations {
       this.policy = policy;
     }
 
+    /**
+     * @param number of the node's name, as in {@link NodeNames}
+     */
     @SuppressWarnings("ReferenceEquality") // The same picture is the sign of no change.
-    Evaluation of(String node, long nowMs) {
-      Slot slot = slot(node);
+    Evaluation of(String node, int number, long nowMs) {
+      Slot slot = number < 0 ? slot(node) : slot(node, number);
       Fleet.Seen seen = seen(slot, node, nowMs);
       if (slot.line < bases.length && bases[slot.line] == seen) {
         return Objects.requireNonNull(evaluations[slot.line]);
@@ -117,6 +128,13 @@ public final class Evaluations {
       }
       bases[line] = seen;
       evaluations[line] = evaluation;
+    }
+
+    private void drop(int line) {
+      if (line < bases.length) {
+        bases[line] = null;
+        evaluations[line] = null;
+      }
     }
   }
 
@@ -148,11 +166,43 @@ public final class Evaluations {
       return before;
     }
     Fleet.Seen fresh = fleet.seen(node, Fleet.Present.ALL, nowMs);
-    Fleet.Seen seen = before != null && before.equals(fresh) ? before : fresh;
-    slot.seen = seen;
+    if (before != null && before.equals(fresh)) {
+      fresh = before;
+    } else {
+      drop(slot.line);
+    }
+    slot.seen = fresh;
     slot.changed = false;
-    slot.untilMs = until(node, seen, nowMs);
-    return seen;
+    slot.untilMs = until(node, fresh, nowMs);
+    return fresh;
+  }
+
+  /** By the number of its name, as in {@link NodeNames}, it is found without a look at the name. */
+  @SuppressWarnings("ReferenceEquality") // For as long as a number is a name's, that is one string.
+  private Slot slot(String node, int number) {
+    if (number >= names.length) {
+      names = Arrays.copyOf(names, number + 1 + number / 4);
+      numbered = Arrays.copyOf(numbered, names.length);
+    }
+    if (!ledger.changes.isEmpty()) {
+      follow();
+    }
+    Slot known = names[number] == node ? numbered[number] : null;
+    if (known != null && !known.forgotten) {
+      return known;
+    }
+    names[number] = node;
+    Slot found = slot(node);
+    numbered[number] = found;
+    return found;
+  }
+
+  /**
+   * What was made of an older picture is of no use, and would keep it: each kind of pod that is not
+   * asked about for a while one of its own, of every GPU.
+   */
+  private void drop(int line) {
+    pages.values().forEach(page -> page.drop(line));
   }
 
   private Slot slot(String node) {
@@ -165,7 +215,9 @@ public final class Evaluations {
     }
     // kube-scheduler may ask about a node that is gone, after we have forgotten it.
     if (!known(node)) {
-      return new Slot(UNKNOWN);
+      Slot none = new Slot(UNKNOWN);
+      none.forgotten = true;
+      return none;
     }
     var fresh = new Slot(freed.isEmpty() ? slots.size() : freed.remove());
     slots.put(node, fresh);
@@ -222,6 +274,8 @@ public final class Evaluations {
   void forget(String node) {
     Slot slot = slots.remove(node);
     if (slot != null) {
+      slot.forgotten = true;
+      drop(slot.line);
       freed.add(slot.line);
     }
   }
@@ -229,6 +283,13 @@ public final class Evaluations {
   /** Nodes that something is remembered of. */
   int nodes() {
     return slots.size();
+  }
+
+  /** Of all nodes for all kinds of pods; each is of its node's latest picture. */
+  int evaluations() {
+    return pages.values().stream()
+        .mapToInt(page -> (int) Arrays.stream(page.evaluations).filter(Objects::nonNull).count())
+        .sum();
   }
 
   public int shapes() {

@@ -14,7 +14,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /** Which of the nodes that kube-scheduler names have a GPU for the pod. */
@@ -95,12 +94,12 @@ public final class Filter {
     fitting.clear();
     refused.clear();
     long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
-    Function<String, Evaluation> evaluator = core.evaluator(pod);
+    Core.Evaluator evaluator = core.evaluator(pod);
     for (int i = 0; i < names.size(); i++) {
       if (i % Core.LOOK_EVERY == 0 && core.nowMs() > untilMs) {
         return new Answer.Undecided(Core.LATE);
       }
-      Evaluation evaluation = evaluator.apply(names.get(i));
+      Evaluation evaluation = evaluator.of(names.get(i), NodeNames.number(names, i));
       (evaluation.fits() ? fitting : refused).add(evaluation);
     }
     spare(pod);
@@ -135,8 +134,8 @@ public final class Filter {
     refused.forEach(evaluation -> all.add(evaluation.idleness()));
     core.spare(all.total().scarce());
     if (core.policyOf(pod) != before) {
-      Function<String, Evaluation> evaluator = core.evaluator(pod);
-      fitting.replaceAll(evaluation -> evaluator.apply(evaluation.node()));
+      Core.Evaluator evaluator = core.evaluator(pod);
+      fitting.replaceAll(e -> evaluator.of(e.node(), NodeNames.NO_NUMBER));
     }
   }
 

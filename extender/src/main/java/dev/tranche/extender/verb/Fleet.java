@@ -93,8 +93,9 @@ public final class Fleet {
         outcome instanceof Outcome.Fits(var placement)
             ? Scores.of(policy, seen.gpus(), placement)
             : Scores.Score.NONE;
+    boolean fits = outcome instanceof Outcome.Fits;
     return new Evaluation(
-        node, ask, seen.gpus(), outcome, score.headroom(), score.cost(), idleness);
+        node, ask, seen.gpus(), outcome, fits, score.headroom(), score.cost(), idleness);
   }
 
   /**

@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -46,13 +45,14 @@ public final class Prioritize {
     var evaluations = new ArrayList<Evaluation>();
     var scores = new LinkedHashMap<String, Integer>();
     long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
-    Function<String, Evaluation> evaluator = core.evaluator(pod);
-    for (String name : names) {
+    Core.Evaluator evaluator = core.evaluator(pod);
+    for (int i = 0; i < names.size(); i++) {
+      String name = names.get(i);
       if (core.nowMs() > untilMs) {
         return equal(names);
       }
       scores.put(name, 0);
-      Evaluation evaluation = evaluator.apply(name);
+      Evaluation evaluation = evaluator.of(name, NodeNames.number(names, i));
       if (evaluation.fits()) {
         evaluations.add(evaluation);
       }

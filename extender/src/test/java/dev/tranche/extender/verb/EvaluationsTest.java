@@ -78,6 +78,35 @@ final class EvaluationsTest {
   }
 
   @Test
+  void changedNode_isForgottenByAllKindsOfPods() {
+    of("a");
+    of("b");
+    Evaluation larger = world.core.evaluate(FakeWorld.pod("q", 4), "b");
+    assertThat(world.core.evaluations.evaluations()).isEqualTo(3);
+    world.report("b", new Gpu("b0", 0.7, 0));
+    of("b");
+    assertThat(world.core.evaluations.evaluations()).isEqualTo(2);
+    assertThat(world.core.evaluate(FakeWorld.pod("q", 4), "b").headroom())
+        .isLessThan(larger.headroom());
+  }
+
+  @Test
+  void numberOfAName_mayBecomeAnothers_andOutlivesItsNode() {
+    var pod = FakeWorld.pod("p", 3);
+    String a = new String(new char[] {'a'});
+    Core.Evaluator evaluator = world.core.evaluator(pod);
+    assertThat(evaluator.of(a, 700)).isSameAs(of("a")).isSameAs(evaluator.of(a, 700));
+    assertThat(evaluator.of("b", 700)).isSameAs(of("b"));
+    assertThat(evaluator.of(a, 700)).isSameAs(of("a"));
+    world.core.told(new Event.StreamLost("a"));
+    world.core.told(new Event.NodeGone("a"));
+    assertThat(evaluator.of(a, 700).silent()).isTrue();
+    world.report("a", new Gpu("a0", 0.7, 0));
+    assertThat(evaluator.of(a, 700)).isSameAs(of("a"));
+    assertThat(evaluator.of(a, 700).fits()).isTrue();
+  }
+
+  @Test
   void nodeThatIsGone_isNotRemembered() {
     world.core.told(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
     world.core.told(new Event.StreamLost("a"));
