@@ -49,8 +49,17 @@ public final class ExtenderPart implements AutoCloseable {
             "--metrics-address=127.0.0.1:" + metricsPort));
     command.addAll(List.of(flags));
     Map<String, String> environment = ImageFiles.environment(root);
-    environment.put("KUBECONFIG", plane.kubeconfig().toString());
+    environment.putAll(access(plane));
     part = Part.start(log, command, environment);
+  }
+
+  /** As few words as a pod's service account says; to read a file of YAML takes a while. */
+  private static Map<String, String> access(ControlPlane plane) {
+    return Map.of(
+        "KUBERNETES_MASTER", plane.url(),
+        "KUBERNETES_CERTS_CA_FILE", plane.certificates().resolve("apiserver.crt").toString(),
+        "KUBERNETES_AUTH_TOKEN", ControlPlane.token(),
+        "KUBERNETES_AUTH_TRYKUBECONFIG", "false");
   }
 
   /** What the chart and the webhook would have made. */
