@@ -11,6 +11,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
 import org.jspecify.annotations.Nullable;
@@ -24,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 final class Codec<M extends HasMetadata, T extends Shown> {
   private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";
 
-  /** {@code k8s\0}, before an Unknown that wraps the message. */
-  private static final int MAGIC_BYTES = 4;
+  /** Before an Unknown that wraps the message. */
+  private static final byte[] MAGIC = {'k', '8', 's', 0};
 
   private static final int UNKNOWN_RAW = 2;
 
@@ -60,7 +61,9 @@ final class Codec<M extends HasMetadata, T extends Shown> {
           String.valueOf(meta.getResourceVersion()),
           next);
     }
-    body.skipNBytes(MAGIC_BYTES);
+    if (!Arrays.equals(body.readNBytes(MAGIC.length), MAGIC)) {
+      throw new IOException("no protobuf of Kubernetes, whatever its content type says");
+    }
     var in = CodedInputStream.newInstance(body, OBJECT_BYTES);
     var items = new ArrayList<Change<T>>();
     var meta = new String[] {"", ""};
@@ -72,6 +75,9 @@ final class Codec<M extends HasMetadata, T extends Shown> {
               case 2 -> items.add(seen("", in));
               default -> false;
             });
+    if (meta[0].isEmpty()) {
+      throw new IOException("a list without a resourceVersion");
+    }
     return page(items, meta[0], meta[1]);
   }
 
@@ -188,7 +194,7 @@ final class Codec<M extends HasMetadata, T extends Shown> {
 
   private Change<T> embedded(CodedInputStream in, String type) throws IOException {
     int limit = in.pushLimit(in.readRawVarint32());
-    in.skipRawBytes(MAGIC_BYTES);
+    in.skipRawBytes(MAGIC.length);
     var changes = new ArrayList<Change<T>>(1);
     Messages.fields(
         in,

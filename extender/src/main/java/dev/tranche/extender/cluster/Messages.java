@@ -2,6 +2,7 @@ package dev.tranche.extender.cluster;
 
 import com.google.protobuf.CodedInputStream;
 import com.google.protobuf.WireFormat;
+import java.io.EOFException;
 import java.io.IOException;
 import java.util.Map;
 
@@ -35,6 +36,10 @@ final class Messages {
   static boolean message(CodedInputStream in, Field field) throws IOException {
     int limit = in.pushLimit(in.readRawVarint32());
     fields(in, field);
+    if (in.getBytesUntilLimit() > 0) {
+      // A stream that ends between two objects looks like a list of fewer.
+      throw new EOFException(in.getBytesUntilLimit() + " bytes of a message are missing");
+    }
     in.popLimit(limit);
     return true;
   }

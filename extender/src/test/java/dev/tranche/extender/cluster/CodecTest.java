@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
 import java.util.Base64;
 import java.util.List;
 import java.util.Set;
@@ -100,6 +101,18 @@ final class CodecTest {
     assertThat(read.items()).extracting(PodShown::key).containsExactly("ns/good");
     assertThat(read.unread()).extracting(Change.Unread::key).containsExactly("ns/bad", "");
     assertThat(read.resourceVersion()).isEqualTo("17");
+  }
+
+  /** Fewer objects would be taken for all there are, and the others for gone. */
+  @Test
+  void pageThatIsCutOff_isNoShorterPage() throws Exception {
+    byte[] page = list(pod("a", new byte[0]), pod("b", new byte[0]));
+    for (int length = 0; length < page.length; length++) {
+      byte[] part = Arrays.copyOf(page, length);
+      assertThatThrownBy(() -> page(pods, part, PROTOBUF))
+          .as("of %d bytes %d", page.length, part.length)
+          .isInstanceOf(IOException.class);
+    }
   }
 
   @Test
