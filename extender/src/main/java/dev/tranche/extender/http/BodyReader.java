@@ -14,6 +14,9 @@ import java.net.HttpURLConnection;
 final class BodyReader implements Handler<RoutingContext> {
   private static final String BODY = "body";
 
+  /** 15,000 nodes' names; what is larger grows. */
+  private static final int RESERVED_BYTES_MAX = 1 << 20;
+
   /** Empty where there was none. */
   static Buffer of(RoutingContext call) {
     Buffer body = call.get(BODY);
@@ -28,14 +31,16 @@ final class BodyReader implements Handler<RoutingContext> {
       call.fail(HttpURLConnection.HTTP_ENTITY_TOO_LARGE);
       return;
     }
-    Buffer body = Buffer.buffer((int) Math.max(0, announced));
+    if ("100-continue".equalsIgnoreCase(request.getHeader("Expect"))) {
+      var _ = call.response().writeContinue();
+    }
+    Buffer body = Buffer.buffer((int) Math.clamp(announced, 0, RESERVED_BYTES_MAX));
     request.exceptionHandler(call::fail);
     request.handler(
         piece -> {
-          if (call.failed()) {
-            return;
-          }
           if (body.length() + piece.length() > Gate.BODY_BYTES_MAX) {
+            // The rest goes to nobody.
+            request.handler(null).endHandler(null);
             call.fail(HttpURLConnection.HTTP_ENTITY_TOO_LARGE);
           } else {
             body.appendBuffer(piece);
@@ -43,10 +48,8 @@ final class BodyReader implements Handler<RoutingContext> {
         });
     request.endHandler(
         end -> {
-          if (!call.failed()) {
-            call.put(BODY, body);
-            call.next();
-          }
+          call.put(BODY, body);
+          call.next();
         });
   }
 }

@@ -21,10 +21,7 @@ final class Gate {
 
   static final int BYTES_MAX = 32 << 20;
 
-  /** Of a body whose length is not said. */
-  private static final int UNSAID_BYTES = 1 << 20;
-
-  private static final Pattern LENGTH = Pattern.compile("\\d{1,9}");
+  private static final Pattern LENGTH = Pattern.compile("\\d{1,18}");
 
   /**
    * The chart's httpTimeout is 10 s, and an answer after that is wasted: so long for the body, and
@@ -49,7 +46,7 @@ final class Gate {
   /** Null when too much waits already. */
   @Nullable Pass enter(HttpServerRequest request, long nowNs) {
     long said = announced(request);
-    long announced = said < 0 ? UNSAID_BYTES : Math.min(BODY_BYTES_MAX, said);
+    long announced = said < 0 ? BODY_BYTES_MAX : Math.min(BODY_BYTES_MAX, said);
     if (inside.size() >= CALLS_MAX || bytes + announced > BYTES_MAX) {
       return null;
     }

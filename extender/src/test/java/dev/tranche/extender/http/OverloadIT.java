@@ -16,6 +16,7 @@ import java.net.http.HttpResponse;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -109,6 +110,41 @@ final class OverloadIT {
     assertThat(post("/prioritize", large).body()).isEqualTo("[]");
     assertThat(registry.get("tranche.extender.verbs.shed").tag("verb", "filter").counter().count())
         .isOne();
+  }
+
+  @Test
+  void bodyWhoseLengthIsNotSaid_isReadUpToTheLimit() throws Exception {
+    assertThat(answered(chunked("{}"))).startsWith("HTTP/1.1 200").contains("has no NodeNames");
+    assertThat(answered(chunked("x".repeat(Gate.BODY_BYTES_MAX + 1))))
+        .startsWith("HTTP/1.1 200")
+        .contains("more than 4194304 bytes");
+  }
+
+  @Test
+  void bodyOfAnEndlessLength_isRefusedAtOnce() throws Exception {
+    assertThat(answered("Content-Length: 99999999999\r\n\r\n{"))
+        .startsWith("HTTP/1.1 200")
+        .contains("more than 4194304 bytes");
+  }
+
+  /** As curl does before it sends much. */
+  @Test
+  void clientThatWaitsToBeAskedForItsBody_isAsked() throws Exception {
+    assertThat(answered("Content-Length: 2\r\nExpect: 100-continue\r\n\r\n"))
+        .startsWith("HTTP/1.1 100 Continue");
+  }
+
+  private static String chunked(String body) {
+    return "Transfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n".formatted(body.length(), body);
+  }
+
+  /** What a filter is answered whose last header and body these are, as far as one piece tells. */
+  private String answered(String rest) throws Exception {
+    var answer = new CompletableFuture<String>();
+    NetSocket socket = vertx.createNetClient().connect(server.actualPort(), "127.0.0.1").await();
+    socket.handler(piece -> answer.complete(piece.toString()));
+    var _ = socket.write("POST /filter HTTP/1.1\r\nHost: x\r\n" + rest);
+    return answer.get(20, TimeUnit.SECONDS);
   }
 
   /** Nothing but 200 shows its words, but of preemption 200 is taken for a decision. */
