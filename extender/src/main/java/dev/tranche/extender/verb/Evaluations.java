@@ -91,10 +91,9 @@ public final class Evaluations {
     private final PodFacts example;
     private final Policy policy;
     private final Map<Integer, Ask> asks = new HashMap<>();
-    private @Nullable Evaluation[] evaluations = new Evaluation[0];
 
-    /** What the evaluations were made of: each holds for as long as its node looks the same. */
-    private Fleet.@Nullable Seen[] bases = new Fleet.Seen[0];
+    /** Each holds for as long as its node looks the same, and is dropped then. */
+    private @Nullable Evaluation[] evaluations = new Evaluation[0];
 
     private Page(PodFacts example, Policy policy) {
       this.example = example;
@@ -104,35 +103,32 @@ public final class Evaluations {
     /**
      * @param number of the node's name, as in {@link NodeNames}
      */
-    @SuppressWarnings("ReferenceEquality") // The same picture is the sign of no change.
     Evaluation of(String node, int number, long nowMs) {
       Slot slot = number < 0 ? slot(node) : slot(node, number);
       Fleet.Seen seen = seen(slot, node, nowMs);
-      if (slot.line < bases.length && bases[slot.line] == seen) {
-        return Objects.requireNonNull(evaluations[slot.line]);
+      Evaluation known = slot.line < evaluations.length ? evaluations[slot.line] : null;
+      if (known != null) {
+        return known;
       }
       Ask ask = asks.computeIfAbsent(ledger.replicasPerGpu(node, example.resource()), example::ask);
       Evaluation evaluation = Fleet.evaluate(node, ask, seen, policy);
-      keep(slot.line, seen, evaluation);
+      keep(slot.line, evaluation);
       return evaluation;
     }
 
-    private void keep(int line, Fleet.Seen seen, Evaluation evaluation) {
+    private void keep(int line, Evaluation evaluation) {
       if (line == UNKNOWN) {
         return;
       }
-      if (line >= bases.length) {
+      if (line >= evaluations.length) {
         int lines = Math.max(line + 1, slots.size() + slots.size() / 4);
-        bases = Arrays.copyOf(bases, lines);
         evaluations = Arrays.copyOf(evaluations, lines);
       }
-      bases[line] = seen;
       evaluations[line] = evaluation;
     }
 
     private void drop(int line) {
-      if (line < bases.length) {
-        bases[line] = null;
+      if (line < evaluations.length) {
         evaluations[line] = null;
       }
     }
@@ -275,6 +271,7 @@ public final class Evaluations {
     Slot slot = slots.remove(node);
     if (slot != null) {
       slot.forgotten = true;
+      slot.seen = null;
       drop(slot.line);
       freed.add(slot.line);
     }

@@ -24,8 +24,7 @@ public final class NodeNames extends AbstractList<String> implements RandomAcces
   }
 
   /**
-   * @param number small, and the same name's only; it may become another's when that name does not
-   *     come any more
+   * @param number small, and for a long time the same string's only; it may become another's
    */
   public void append(String name, int number) {
     if (size == names.length) {

@@ -78,6 +78,8 @@ final class OverloadTest {
   void idle_withoutReplicas_isNot() {
     var full = Collections.nCopies(16, Gpus.gpu("gpu", 0, 4, 1, 0, true));
     assertThat(Idleness.of(Gpus.ask(3), full)).isEqualTo(new Idleness(16, 0));
+    var more = Collections.nCopies(17, Gpus.gpu("gpu", 0, 10, 1, 0, true));
+    assertThat(Idleness.of(Gpus.ask(3), more)).isEqualTo(new Idleness(17, 17));
   }
 
   private static Idleness idleness(int idle, int busy) {
