@@ -29,7 +29,7 @@ final class ScaleBench {
   private static final long SAID_MS = 100;
 
   /** So many runs nobody counts: the second compiler works through some ten thousand pods. */
-  private static final int WARM_RUNS = 4;
+  private static final int WARM_RUNS = 5;
 
   private static final String EVERY_NODE = "percentageOfNodesToScore: 100\n";
 
@@ -111,7 +111,7 @@ final class ScaleBench {
             plane.url());
     try (var part = dev.tranche.e2e.bench.plane.Part.start(folder.resolve("noop.log"), command)) {
       String extender = ExtenderPart.schedulerExtender(port);
-      warm(extender, uids -> {});
+      warm(WARM_RUNS, extender, uids -> {});
       bind("sampled.noop", extender, uids -> {});
       bind("noop", EVERY_NODE + extender, uids -> {});
       part.mustLive();
@@ -147,7 +147,7 @@ final class ScaleBench {
     Duration cpuCold = extender.part().cpu();
     bind("cold." + name, configuration, ended);
     figure("cold." + name + ".cpu_s_per_1000_pods", since(cpuCold, extender), "s");
-    warm(configuration, ended);
+    warm(WARM_RUNS - 1, configuration, ended);
     bind("sampled." + name, configuration, ended);
     given.clear();
     var before = VerbLatency.of(extender.metrics());
@@ -203,9 +203,9 @@ final class ScaleBench {
   }
 
   /** Pods that nobody counts: the compilers have then seen most of what there is to compile. */
-  private void warm(String configuration, Ended ended) throws IOException {
+  private void warm(int runs, String configuration, Ended ended) throws IOException {
     int counted = figures.size();
-    for (int i = 0; i < WARM_RUNS; i++) {
+    for (int i = 0; i < runs; i++) {
       bind("warm", configuration, ended);
     }
     figures.subList(counted, figures.size()).clear();

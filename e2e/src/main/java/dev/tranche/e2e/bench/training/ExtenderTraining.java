@@ -32,8 +32,7 @@ import java.util.stream.IntStream;
 /**
  * What an extender meets in the training run of its image: an API server with nodes and pods, the
  * streams of their plugins, and the verbs of a kube-scheduler. The image's cache then has all the
- * classes that this needs, and how their methods are used, so that the first thousand pods need not
- * show it again. Runs beside the extender, whose ports are the usual ones.
+ * classes that this needs. Runs beside the extender, whose ports are the usual ones.
  */
 public final class ExtenderTraining {
   /** {@code KUBERNETES_MASTER} of the extender is {@code https://127.0.0.1:6443}. */
@@ -43,7 +42,7 @@ public final class ExtenderTraining {
   private static final URI VERBS = URI.create("http://127.0.0.1:8880/");
   private static final URI PAGES = URI.create("http://127.0.0.1:9090/");
   private static final int NODES = 200;
-  private static final int PODS_MAX = 2_000;
+  private static final int PODS_MAX = 500;
   private static final Duration LONG = Duration.ofSeconds(45);
 
   /** Pods that are there at a time: they go, so that others find room and all that ends is seen. */
