@@ -253,7 +253,9 @@ public final class Tranche implements AutoCloseable {
 
   /** What Prometheus would read of a pod of ours. */
   public String metrics(Pod pod) {
-    return page(pod, "/metrics", "*/*").orElseThrow();
+    return page(pod, "/metrics", "*/*")
+        .orElseThrow(
+            () -> new IllegalStateException("no metrics of pod " + pod.getMetadata().getName()));
   }
 
   private Optional<String> page(Pod pod, String pathAndQuery, String accept) {

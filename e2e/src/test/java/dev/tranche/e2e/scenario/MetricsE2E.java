@@ -3,6 +3,7 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.install.PodSpecs;
+import io.fabric8.kubernetes.api.model.Pod;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
@@ -20,7 +21,13 @@ class MetricsE2E extends Scenario {
   void metrics_arePresentAndPassPrometheussOwnLinter(String part, String prefix) throws Exception {
     create(PodSpecs.fraction("one", "0.1"));
     running("one");
-    String metrics = tranche().metrics(tranche().parts(part).getFirst());
+    // One that is leaving may be gone when it is asked.
+    Pod pod =
+        tranche().parts(part).stream()
+            .filter(p -> p.getMetadata().getDeletionTimestamp() == null)
+            .findFirst()
+            .orElseThrow();
+    String metrics = tranche().metrics(pod);
     assertThat(metrics).contains(prefix);
     assertThat(lint(metrics).lines().filter(finding -> !isDcgmsLabel(finding))).isEmpty();
   }
