@@ -191,7 +191,7 @@ final class Reflector<T extends Shown> implements AutoCloseable {
 
   /**
    * Objects of one kind are much alike, so packed they are a twentieth: to decrypt and to hand on
-   * the rest would be half of our start.
+   * the rest would be a fifth of the work of our start.
    */
   private static InputStream body(HttpResponse<byte[]> answer) throws IOException {
     var sent = new ByteArrayInputStream(answer.body());
