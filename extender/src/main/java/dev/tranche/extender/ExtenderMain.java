@@ -6,6 +6,7 @@ import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
@@ -49,8 +50,19 @@ public final class ExtenderMain {
         }
         System.exit(USAGE);
       }
-      case ExtenderConfig.Parsed.Valid(ExtenderConfig config) -> run(config);
+      case ExtenderConfig.Parsed.Valid(ExtenderConfig config) -> {
+        log.info("configuration: {}", shown(line));
+        run(config);
+      }
     }
+  }
+
+  /** As flags, also what variables and defaults say. */
+  private static String shown(CommandLine line) {
+    return line.getCommandSpec().options().stream()
+        .filter(option -> !option.usageHelp() && !option.versionHelp())
+        .map(option -> option.longestName() + "=" + option.getValue())
+        .collect(Collectors.joining(" "));
   }
 
   private static void cleanUp(ExtenderFlags flags) throws InterruptedException {
@@ -68,7 +80,6 @@ public final class ExtenderMain {
   }
 
   private static void run(ExtenderConfig config) throws InterruptedException {
-    log.info("configuration: {}", config);
     var stopped = new CountDownLatch(1);
     var main = Thread.currentThread();
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(stopped, main)));

@@ -1,6 +1,7 @@
 package dev.tranche.webhook;
 
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import picocli.CommandLine;
@@ -29,12 +30,22 @@ public final class WebhookMain {
     switch (WebhookConfig.read(flags)) {
       case WebhookConfig.Read.Invalid(var errors) ->
           exit(EXIT_USAGE, String.join(System.lineSeparator(), errors));
-      case WebhookConfig.Read.Valid(WebhookConfig config) -> run(config);
+      case WebhookConfig.Read.Valid(WebhookConfig config) -> {
+        LOG.info("configuration: {}", shown(commandLine));
+        run(config);
+      }
     }
   }
 
+  /** As flags, also what variables and defaults say. */
+  private static String shown(CommandLine line) {
+    return line.getCommandSpec().options().stream()
+        .filter(option -> !option.usageHelp() && !option.versionHelp())
+        .map(option -> option.longestName() + "=" + option.getValue())
+        .collect(Collectors.joining(" "));
+  }
+
   private static void run(WebhookConfig config) {
-    LOG.info("configuration: {}", config);
     var webhook = Webhook.of(config);
     Runtime.getRuntime().addShutdownHook(new Thread(webhook::stop, "stop"));
     try {
