@@ -203,10 +203,11 @@ public final class Extender implements AutoCloseable {
     observe();
     return vertx
         .deployVerticle(verbs)
+        .onSuccess(deployed -> hearAndSee())
         .compose(
             deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null, null))
         .compose(listening -> serveOps())
-        .onSuccess(serving -> hearAndSee())
+        .onSuccess(serving -> stand())
         .mapEmpty();
   }
 
@@ -242,6 +243,9 @@ public final class Extender implements AutoCloseable {
   }
 
   private void hearAndSee() {
+    if (config.leaderElect()) {
+      core.gate(leadership::missing);
+    }
     var watched =
         new Informers(
             client, config.resources(), core, verbs.loop(), nodeLabels, startupTaints, unshared);
@@ -250,8 +254,11 @@ public final class Extender implements AutoCloseable {
     certificate.start();
     vertx.setPeriodic(UNSHARED_MS, id -> verbs.loop().run(unshared::tick));
     vertx.setPeriodic(LABELS_MS, id -> verbs.loop().run(nodeLabels::tick));
+  }
+
+  /** Without ports there is nothing to lead to. */
+  private void stand() {
     if (config.leaderElect()) {
-      core.gate(leadership::missing);
       leadership.start();
       verbsSlice.start();
     }

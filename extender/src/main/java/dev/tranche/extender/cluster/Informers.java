@@ -8,20 +8,23 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
 /** Watches pods, nodes and disruption budgets, and tells the core. */
 public final class Informers implements AutoCloseable {
-  private static final int LISTS = 2;
-
   private final Core core;
   private final Loop loop;
   private final NodeLabels labels;
   private final StartupTaints taints;
   private final Unshared unshared;
   private final Set<String> listed = ConcurrentHashMap.newKeySet();
+  private final AtomicInteger unlisted;
   private final List<Reflector<?>> reflectors;
+
+  /** What preemption needs comes last: nothing else waits for it. */
+  private final Reflector<?> budgets;
 
   public Informers(
       KubernetesClient client,
@@ -36,7 +39,6 @@ public final class Informers implements AutoCloseable {
     this.labels = labels;
     this.taints = taints;
     this.unshared = unshared;
-    // What preemption needs comes last; nothing else waits for it.
     this.reflectors =
         List.of(
             reflector(
@@ -46,14 +48,16 @@ public final class Informers implements AutoCloseable {
             reflector(
                 client,
                 PodReader.kind(resources, core.packs()),
-                sink(this::podSeen, this::podGone, () -> listed("pods"))),
-            reflector(
-                client,
-                BudgetReader.kind(),
-                sink(
-                    (BudgetShown shown) -> loop.run(() -> core.budgetSeen(shown.budget())),
-                    (uid, key) -> loop.run(() -> core.budgetGone(key)),
-                    () -> loop.run(core::budgetsRead))));
+                sink(this::podSeen, this::podGone, () -> listed("pods"))));
+    this.unlisted = new AtomicInteger(reflectors.size());
+    this.budgets =
+        reflector(
+            client,
+            BudgetReader.kind(),
+            sink(
+                (BudgetShown shown) -> loop.run(() -> core.budgetSeen(shown.budget())),
+                (uid, key) -> loop.run(() -> core.budgetGone(key)),
+                () -> loop.run(core::budgetsRead)));
   }
 
   private <M extends HasMetadata, T extends Shown> Reflector<T> reflector(
@@ -70,8 +74,9 @@ public final class Informers implements AutoCloseable {
   private void listed(String what) {
     if (listed.add(what)) {
       loop.run(() -> core.read(what));
-      if (listed.size() == LISTS) {
+      if (unlisted.decrementAndGet() == 0) {
         loop.run(core::synced);
+        budgets.start();
       }
     }
   }
@@ -135,5 +140,6 @@ public final class Informers implements AutoCloseable {
   @Override
   public void close() {
     reflectors.forEach(Reflector::close);
+    budgets.close();
   }
 }

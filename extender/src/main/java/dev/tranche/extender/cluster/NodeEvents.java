@@ -46,7 +46,7 @@ public final class NodeEvents {
   private final Cache<String, Boolean> written =
       Caffeine.newBuilder()
           .maximumSize(WRITTEN_MAX)
-          .expireAfterWrite(AGE_MAX.multipliedBy(2))
+          .expireAfterWrite(AGE_MAX.plus(AGE_MAX))
           .build();
 
   /** The pods that we know. */
