@@ -5,12 +5,14 @@ import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.SharingStrategy;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** A node's GPUs as GPU Feature Discovery would label them, and who has written which label. */
 final class GpuLabels {
@@ -39,6 +41,9 @@ final class GpuLabels {
 
   /** Not Feature Discovery's: ours to write and to take away, where it runs too. */
   private static final Set<String> NOT_DISCOVERYS = Set.of(PRESENT, Names.LABEL_MEMORY_USABLE);
+
+  private static final Set<String> ALL =
+      Stream.concat(OURS.stream(), DISCOVERY.stream()).collect(Collectors.toUnmodifiableSet());
 
   private GpuLabels() {}
 
@@ -148,10 +153,14 @@ final class GpuLabels {
    * once.
    */
   static Map<String, String> mattering(Map<String, String> labels) {
-    return labels.entrySet().stream()
-        .filter(e -> OURS.contains(e.getKey()) || DISCOVERY.contains(e.getKey()))
-        .collect(
-            Collectors.toUnmodifiableMap(e -> e.getKey().intern(), e -> e.getValue().intern()));
+    var kept = new HashMap<String, String>();
+    labels.forEach(
+        (key, value) -> {
+          if (ALL.contains(key)) {
+            kept.put(key.intern(), value.intern());
+          }
+        });
+    return Map.copyOf(kept);
   }
 
   /**

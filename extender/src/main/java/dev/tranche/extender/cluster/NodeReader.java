@@ -102,21 +102,26 @@ final class NodeReader {
 
   /** Thousands of nodes say the same few words: each is kept once. */
   private NodeShown shown(List<String> resources) {
-    Set<String> cordoned =
-        Stream.of(annotations.getOrDefault(Names.CORDON_GPUS, "").split(",", -1))
-            .map(String::strip)
-            .filter(uuid -> !uuid.isEmpty())
-            .collect(Collectors.toUnmodifiableSet());
     String config = labels.getOrDefault(Names.LABEL_CONFIG, "").intern();
     boolean advertises =
         resources.stream().anyMatch(r -> !"0".equals(allocatable.getOrDefault(r, "0")));
     return new NodeShown(
         uid,
         resourceVersion,
-        new NodeFacts(name, cordoned, config, advertises),
+        new NodeFacts(name, cordoned(), config, advertises),
         HostRequest.of(allocatable),
         GpuLabels.mattering(labels),
         annotations.getOrDefault(Names.NODE_LABELS, "").intern(),
         StartupTaints.Tainted.of(taints, allocatable));
+  }
+
+  private Set<String> cordoned() {
+    String listed = annotations.get(Names.CORDON_GPUS);
+    return listed == null
+        ? Set.of()
+        : Stream.of(listed.split(",", -1))
+            .map(String::strip)
+            .filter(uuid -> !uuid.isEmpty())
+            .collect(Collectors.toUnmodifiableSet());
   }
 }

@@ -47,7 +47,7 @@ final class PodMessage {
     Optional<PodFacts> facts = draft.facts(resources);
     Optional<String> unmetShare = draft.unmetShare(resources);
     boolean matters = packs || facts.isPresent() || unmetShare.isPresent();
-    HostRequest host = matters ? draft.host().total() : HostRequest.NONE;
+    HostRequest host = matters ? draft.host() : HostRequest.NONE;
     return new PodShown(
         namespace + "/" + name,
         uid,
@@ -93,9 +93,9 @@ final class PodMessage {
       case 20 -> container(in, true);
       case 25 -> draft.priority(in.readInt32());
       case 32 -> {
-        // Each entry is a field of its own: the sum is taken when all are here.
+        // Each entry is a field of its own: all are there when the sum is asked for.
         Messages.quantity(in, overhead);
-        draft.host().overhead(HostRequest.of(overhead));
+        draft.overhead(overhead);
       }
       default -> {
         return false;
@@ -122,11 +122,9 @@ final class PodMessage {
           return true;
         });
     if (init) {
-      draft.initContainer(own[0], own[1], limits);
-      draft.host().init(HostRequest.of(requests), "Always".equals(own[1]));
+      draft.initContainer(own[0], own[1], limits, requests);
     } else {
-      draft.container(own[0], limits);
-      draft.host().app(HostRequest.of(requests));
+      draft.container(own[0], limits, requests);
     }
   }
 

@@ -43,27 +43,16 @@ public final class PodReader {
         pod.getSpec().getNodeName(),
         draft.ended(),
         facts,
-        matters ? host(pod) : HostRequest.NONE,
+        matters ? draft.host() : HostRequest.NONE,
         Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "").intern(),
         unmetShare,
         matters);
   }
 
-  /** What the pod requests beside GPUs. */
-  static HostRequest host(Pod pod) {
-    var sum = new HostRequest.Sum();
-    sum.overhead(HostRequest.of(texts(pod.getSpec().getOverhead())));
-    for (Container c : pod.getSpec().getInitContainers()) {
-      sum.init(requests(c), "Always".equals(c.getRestartPolicy()));
-    }
-    pod.getSpec().getContainers().forEach(c -> sum.app(requests(c)));
-    return sum.total();
-  }
-
-  private static HostRequest requests(Container container) {
+  private static Map<String, String> requests(Container container) {
     return container.getResources() == null
-        ? HostRequest.NONE
-        : HostRequest.of(texts(container.getResources().getRequests()));
+        ? Map.of()
+        : texts(container.getResources().getRequests());
   }
 
   static Map<String, String> texts(@Nullable Map<String, Quantity> quantities) {
@@ -91,12 +80,12 @@ public final class PodReader {
       draft.phase(pod.getStatus().getPhase());
     }
     for (Container c : pod.getSpec().getInitContainers()) {
-      draft.initContainer(c.getName(), c.getRestartPolicy(), limits(c));
+      draft.initContainer(c.getName(), c.getRestartPolicy(), limits(c), requests(c));
     }
     for (Container c : pod.getSpec().getContainers()) {
-      draft.container(c.getName(), limits(c));
+      draft.container(c.getName(), limits(c), requests(c));
     }
-    return draft;
+    return draft.overhead(texts(pod.getSpec().getOverhead()));
   }
 
   private static void standing(Pod pod, PodDraft draft) {
@@ -120,11 +109,8 @@ public final class PodReader {
   }
 
   private static Map<String, String> limits(Container container) {
-    var limits = new HashMap<String, String>();
-    if (container.getResources() != null && container.getResources().getLimits() != null) {
-      Map<String, Quantity> stated = container.getResources().getLimits();
-      stated.forEach((resource, quantity) -> limits.put(resource, quantity.toString()));
-    }
-    return limits;
+    return container.getResources() == null
+        ? Map.of()
+        : texts(container.getResources().getLimits());
   }
 }

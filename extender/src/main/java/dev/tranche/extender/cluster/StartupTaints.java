@@ -9,6 +9,7 @@ import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -59,9 +60,9 @@ public final class StartupTaints {
      * @return empty of a node without a startup taint
      */
     static Optional<Tainted> of(List<String> keys, Map<String, String> allocatable) {
-      return keys.stream().anyMatch(KEYS::contains)
-          ? Optional.of(new Tainted(List.copyOf(keys), offered(allocatable)))
-          : Optional.empty();
+      return Collections.disjoint(keys, KEYS)
+          ? Optional.empty()
+          : Optional.of(new Tainted(List.copyOf(keys), offered(allocatable)));
     }
 
     private static Set<String> offered(Map<String, String> allocatable) {

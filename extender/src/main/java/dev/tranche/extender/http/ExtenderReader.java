@@ -9,7 +9,6 @@ import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.NodeNames;
 import dev.tranche.extender.verb.Preempt;
 import io.vertx.core.buffer.Buffer;
@@ -65,10 +64,7 @@ public final class ExtenderReader {
             }
           });
       return new ExtenderArgs(
-          identified(pod),
-          named.isEmpty() ? null : named.getLast(),
-          pod.host().total(),
-          choosy.get());
+          identified(pod), named.isEmpty() ? null : named.getLast(), pod.host(), choosy.get());
     } catch (IOException e) {
       throw new MalformedException("not the extender's JSON: " + e.getMessage());
     }
@@ -225,7 +221,7 @@ public final class ExtenderReader {
             case "overhead" -> {
               var overhead = new HashMap<String, String>();
               texts(parser, overhead);
-              pod.host().overhead(HostRequest.of(overhead));
+              pod.overhead(overhead);
             }
             case "initContainers" -> array(parser, () -> container(parser, pod, true));
             case "affinity" -> object(parser, kind -> affinity(parser, choosy));
@@ -267,12 +263,9 @@ public final class ExtenderReader {
         });
     String name = own.getOrDefault("name", "");
     if (init) {
-      String restartPolicy = own.get("restartPolicy");
-      pod.initContainer(name, restartPolicy, limits);
-      pod.host().init(HostRequest.of(requests), "Always".equals(restartPolicy));
+      pod.initContainer(name, own.get("restartPolicy"), limits, requests);
     } else {
-      pod.host().app(HostRequest.of(requests));
-      pod.container(name, limits);
+      pod.container(name, limits, requests);
     }
   }
 

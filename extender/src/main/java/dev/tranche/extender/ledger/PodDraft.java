@@ -24,9 +24,10 @@ public final class PodDraft {
   /** The API server writes whole thousands as {@code 2k}. */
   private static final Pattern QUANTITY = Pattern.compile("(\\d{1,7})(k?)");
 
-  private record Asking(String name, Kind kind, Map<String, String> limits) {}
+  private record Asking(
+      String name, Kind kind, Map<String, String> limits, Map<String, String> requests) {}
 
-  private final HostRequest.Sum host = new HostRequest.Sum();
+  private Map<String, String> overhead = Map.of();
   private final List<Asking> inits = new ArrayList<>();
   private final List<Asking> apps = new ArrayList<>();
   private final Map<String, String> annotations = new HashMap<>();
@@ -130,20 +131,34 @@ public final class PodDraft {
    * @param restartPolicy of the container; {@code Always} makes a sidecar
    */
   public PodDraft initContainer(
-      String container, @Nullable String restartPolicy, Map<String, String> limits) {
+      String container,
+      @Nullable String restartPolicy,
+      Map<String, String> limits,
+      Map<String, String> requests) {
     Kind kind = "Always".equals(restartPolicy) ? Kind.SIDECAR : Kind.INIT;
-    inits.add(new Asking(container, kind, limits));
+    inits.add(new Asking(container, kind, limits, requests));
     return this;
   }
 
-  /** What it requests beside GPUs; adds up by itself. */
-  public HostRequest.Sum host() {
-    return host;
+  public PodDraft container(
+      String container, Map<String, String> limits, Map<String, String> requests) {
+    apps.add(new Asking(container, Kind.APP, limits, requests));
+    return this;
   }
 
-  public PodDraft container(String container, Map<String, String> limits) {
-    apps.add(new Asking(container, Kind.APP, limits));
+  /** What its runtime class adds to what its containers request. */
+  public PodDraft overhead(Map<String, String> requests) {
+    overhead = requests;
     return this;
+  }
+
+  /** What it requests beside GPUs; most pods are never asked for it. */
+  public HostRequest host() {
+    var sum = new HostRequest.Sum();
+    sum.overhead(HostRequest.of(overhead));
+    inits.forEach(c -> sum.init(HostRequest.of(c.requests()), c.kind() == Kind.SIDECAR));
+    apps.forEach(c -> sum.app(HostRequest.of(c.requests())));
+    return sum.total();
   }
 
   /**
@@ -151,6 +166,9 @@ public final class PodDraft {
    * has one, or ends.
    */
   public Optional<String> unmetShare(List<String> resources) {
+    if (annotations.isEmpty()) {
+      return Optional.empty();
+    }
     boolean stamped = annotations.containsKey(Names.REPLICAS_PER_GPU);
     if (leaving || ended() || (stamped && resources.stream().anyMatch(this::asksFor))) {
       return Optional.empty();
@@ -175,12 +193,26 @@ public final class PodDraft {
    * placed nowhere, but where others have bound it, it counts against the GPUs of each.
    */
   public Optional<PodFacts> facts(List<String> resources) {
-    List<String> asked = resources.stream().filter(this::asksFor).toList();
+    var asked = new ArrayList<String>(resources.size());
+    for (String resource : resources) {
+      if (asksFor(resource)) {
+        asked.add(resource);
+      }
+    }
     return asked.isEmpty() ? Optional.empty() : Optional.of(factsOf(asked));
   }
 
   private boolean asksFor(String resource) {
-    return Stream.concat(inits.stream(), apps.stream()).anyMatch(c -> replicas(c, resource) > 0);
+    return anyAsksFor(inits, resource) || anyAsksFor(apps, resource);
+  }
+
+  private static boolean anyAsksFor(List<Asking> containers, String resource) {
+    for (Asking container : containers) {
+      if (replicas(container, resource) > 0) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private PodFacts factsOf(List<String> asked) {
@@ -214,7 +246,11 @@ public final class PodDraft {
   }
 
   private static int replicas(Asking container, String resource) {
-    Matcher matcher = QUANTITY.matcher(container.limits().getOrDefault(resource, "0"));
+    String limit = container.limits().get(resource);
+    if (limit == null) {
+      return 0;
+    }
+    Matcher matcher = QUANTITY.matcher(limit);
     if (!matcher.matches()) {
       // Larger than any node: what cannot be read must not be taken for nothing.
       return REPLICAS_MAX;
