@@ -5,22 +5,32 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.RoutingContext;
 import java.net.HttpURLConnection;
+import java.util.Arrays;
+import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a request's body into a buffer of the announced size. Vert.x's own handler reserves 64 KiB
- * at most and grows from there by copying: thousands of names are more, and their copies were a
- * sixth of all garbage. What may be announced at once is for the {@link Gate} to bound.
+ * Reads a request's body into bytes that serve the next one again: thousands of names for each pod
+ * would be a sixth of all garbage, and Vert.x's own handler, which grows from 64 KiB by copying,
+ * makes another of them. What may be announced at once is for the {@link Gate} to bound. Confined
+ * to one thread.
  */
 final class BodyReader implements Handler<RoutingContext> {
   private static final String BODY = "body";
+  private static final Body NONE = Body.of("");
 
-  /** 15,000 nodes' names; what is larger grows. */
-  private static final int RESERVED_BYTES_MAX = 1 << 20;
+  /** 15,000 nodes' names; what is larger grows, and is not kept. */
+  private static final int KEPT_BYTES_MAX = 1 << 20;
 
-  /** Empty where there was none. */
-  static Buffer of(RoutingContext call) {
-    Buffer body = call.get(BODY);
-    return body == null ? Buffer.buffer() : body;
+  /** A bind's body has some 300. */
+  private static final int SMALL_BYTES = 1 << 10;
+
+  /** Kept for the next large body; null while one is read into it. */
+  private byte @Nullable [] spare;
+
+  /** To be read before the call's handler returns. */
+  static Body of(RoutingContext call) {
+    Body body = call.get(BODY);
+    return body == null ? NONE : body;
   }
 
   @Override
@@ -34,22 +44,73 @@ final class BodyReader implements Handler<RoutingContext> {
     if ("100-continue".equalsIgnoreCase(request.getHeader("Expect"))) {
       var _ = call.response().writeContinue();
     }
-    Buffer body = Buffer.buffer((int) Math.clamp(announced, 0, RESERVED_BYTES_MAX));
+    var body = new Filling(reserved(announced));
     request.exceptionHandler(call::fail);
     request.handler(
         piece -> {
-          if (body.length() + piece.length() > Gate.BODY_BYTES_MAX) {
+          if (!body.append(piece)) {
             // The rest goes to nobody.
             request.handler(null).endHandler(null);
             call.fail(HttpURLConnection.HTTP_ENTITY_TOO_LARGE);
-          } else {
-            body.appendBuffer(piece);
           }
         });
     request.endHandler(
         end -> {
-          call.put(BODY, body);
-          call.next();
+          call.put(BODY, new Body(body.bytes, body.length));
+          try {
+            call.next();
+          } finally {
+            keep(body.bytes);
+          }
         });
+  }
+
+  /**
+   * @param announced in bytes; below 0: unknown
+   */
+  private byte[] reserved(long announced) {
+    if (announced <= SMALL_BYTES) {
+      return new byte[SMALL_BYTES];
+    }
+    byte[] kept = spare;
+    if (kept != null && announced <= kept.length) {
+      spare = null;
+      return kept;
+    }
+    return new byte[(int) Math.min(announced + announced / 4, KEPT_BYTES_MAX)];
+  }
+
+  /** The larger ones stay. */
+  private void keep(byte[] bytes) {
+    int before = spare == null ? SMALL_BYTES : spare.length;
+    if (bytes.length > before && bytes.length <= KEPT_BYTES_MAX) {
+      spare = bytes;
+    }
+  }
+
+  private static final class Filling {
+    byte[] bytes;
+    int length;
+
+    Filling(byte[] bytes) {
+      this.bytes = bytes;
+    }
+
+    /**
+     * @return false: the body is too large
+     */
+    boolean append(Buffer piece) {
+      int longer = length + piece.length();
+      if (longer > Gate.BODY_BYTES_MAX) {
+        return false;
+      }
+      if (longer > bytes.length) {
+        int grown = Math.min(Gate.BODY_BYTES_MAX, 2 * bytes.length);
+        bytes = Arrays.copyOf(bytes, Math.max(longer, grown));
+      }
+      piece.getBytes(bytes, length);
+      length = longer;
+      return true;
+    }
   }
 }

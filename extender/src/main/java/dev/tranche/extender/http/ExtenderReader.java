@@ -11,7 +11,6 @@ import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.verb.NodeNames;
 import dev.tranche.extender.verb.Preempt;
-import io.vertx.core.buffer.Buffer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -27,16 +26,11 @@ import org.jspecify.annotations.Nullable;
 public final class ExtenderReader {
   private static final JsonFactory FACTORY = new JsonFactory();
 
-  /** A larger body gets an array of its own. */
-  private static final int SCRATCH_BYTES_MAX = 1 << 20;
-
   private final List<String> resources;
   private final NameTable table = new NameTable();
 
   /** Of the request that was read last. */
   private final NodeNames nodes = new NodeNames();
-
-  private byte[] scratch = new byte[1 << 14];
 
   public ExtenderReader(List<String> resources) {
     this.resources = List.copyOf(resources);
@@ -49,7 +43,7 @@ public final class ExtenderReader {
   }
 
   /** The nodes' names hold until the next request is read. */
-  public ExtenderArgs args(Buffer json) throws MalformedException {
+  public ExtenderArgs args(Body json) throws MalformedException {
     try (JsonParser parser = parser(json)) {
       var pod = new PodDraft();
       var named = new ArrayList<@Nullable List<String>>(1);
@@ -70,21 +64,11 @@ public final class ExtenderReader {
     }
   }
 
-  /** Over bytes that serve again for the next request. */
-  private JsonParser parser(Buffer json) throws IOException {
-    int length = json.length();
-    byte[] bytes = scratch;
-    if (length > SCRATCH_BYTES_MAX) {
-      bytes = new byte[length];
-    } else if (length > bytes.length) {
-      bytes = new byte[Math.min(SCRATCH_BYTES_MAX, length + length / 4)];
-      scratch = bytes;
-    }
-    json.getBytes(bytes);
-    return FACTORY.createParser(bytes, 0, length);
+  private static JsonParser parser(Body json) throws IOException {
+    return FACTORY.createParser(json.bytes, 0, json.lengthBytes);
   }
 
-  public ExtenderPreemptionArgs preemption(Buffer json) throws MalformedException {
+  public ExtenderPreemptionArgs preemption(Body json) throws MalformedException {
     try (JsonParser parser = parser(json)) {
       var pod = new PodDraft();
       var byNode = new ArrayList<@Nullable Map<String, Preempt.OfNode>>(1);
@@ -147,7 +131,7 @@ public final class ExtenderReader {
     }
   }
 
-  public ExtenderBindingArgs binding(Buffer json) throws MalformedException {
+  public ExtenderBindingArgs binding(Body json) throws MalformedException {
     var values = new HashMap<String, String>();
     try (JsonParser parser = parser(json)) {
       texts(parser, values);

@@ -92,7 +92,7 @@ public final class VerbRoutes {
 
   @FunctionalInterface
   private interface Decision {
-    Future<Answer> of(Buffer body) throws MalformedException;
+    Future<Answer> of(Body body) throws MalformedException;
   }
 
   public Router router(Vertx vertx) {
@@ -219,7 +219,7 @@ public final class VerbRoutes {
     return new Answer(ExtenderWriter.error(String.valueOf(sentence)), true);
   }
 
-  private Future<Answer> filter(Buffer body) throws MalformedException {
+  private Future<Answer> filter(Body body) throws MalformedException {
     ExtenderArgs args = reader.args(body);
     List<String> names = args.nodeNames();
     if (names == null) {
@@ -235,7 +235,7 @@ public final class VerbRoutes {
     return Future.succeededFuture(new Answer(ExtenderWriter.filter(answer), failed));
   }
 
-  private Future<Answer> prioritize(Buffer body) throws MalformedException {
+  private Future<Answer> prioritize(Body body) throws MalformedException {
     ExtenderArgs args = reader.args(body);
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores = new HashMap<>();
@@ -246,7 +246,7 @@ public final class VerbRoutes {
   }
 
   /** Prioritize for the pods that ask for no GPU; the others are asked about elsewhere. */
-  private Future<Answer> pack(Buffer body) throws MalformedException {
+  private Future<Answer> pack(Body body) throws MalformedException {
     ExtenderArgs args = reader.args(body);
     List<String> names = args.nodeNames() == null ? List.of() : args.nodeNames();
     Map<String, Integer> scores =
@@ -256,14 +256,14 @@ public final class VerbRoutes {
     return Future.succeededFuture(new Answer(ExtenderWriter.scores(scores), false));
   }
 
-  private Future<Answer> bind(Buffer body) throws MalformedException {
+  private Future<Answer> bind(Body body) throws MalformedException {
     ExtenderBindingArgs args = reader.binding(body);
     return bind.bind(args.key(), args.podUid(), args.node())
         .map(error -> new Answer(ExtenderWriter.bound(error), error.isPresent()));
   }
 
   /** The verb's result has no Error: anything but 200 means that nobody is evicted. */
-  private Future<Answer> preempt(Buffer body) throws MalformedException {
+  private Future<Answer> preempt(Body body) throws MalformedException {
     ExtenderPreemptionArgs args = reader.preemption(body);
     Map<String, Preempt.OfNode> victims = args.victims();
     if (victims == null) {

@@ -339,8 +339,8 @@ public final class Ledger {
           && book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
         book.changed();
       }
-      for (Hold hold : List.copyOf(book.holds.values())) {
-        pass(step, book, hold);
+      if (!book.holds.isEmpty()) {
+        List.copyOf(book.holds.values()).forEach(hold -> pass(step, book, hold));
       }
       books.forget(book);
     }

@@ -10,7 +10,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Standing;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt.OfNode;
-import io.vertx.core.buffer.Buffer;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.List;
@@ -27,7 +26,7 @@ final class ExtenderReaderTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void args_ofAFractionPod(Recorded release) throws Exception {
-    var args = reader.args(Buffer.buffer(release.body("filter")));
+    var args = reader.args(Body.of(release.body("filter")));
     assertThat(args.nodeNames()).containsExactlyInAnyOrder("node-a", "node-b", "node-c");
     assertThat(args.choosy()).isFalse();
     assertThat(args.host()).isEqualTo(new HostRequest(500, 1_024));
@@ -46,8 +45,8 @@ final class ExtenderReaderTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void args_ofPrioritize_areThoseOfFilter(Recorded release) throws Exception {
-    var args = reader.args(Buffer.buffer(release.body("prioritize")));
-    assertThat(args.pod()).isEqualTo(reader.args(Buffer.buffer(release.body("filter"))).pod());
+    var args = reader.args(Body.of(release.body("prioritize")));
+    assertThat(args.pod()).isEqualTo(reader.args(Body.of(release.body("filter"))).pod());
     assertThat(args.nodeNames()).hasSize(3);
   }
 
@@ -56,16 +55,16 @@ final class ExtenderReaderTest {
     String json = "{\"Pod\": {\"metadata\": {\"name\": \"p\"}}, \"NodeNames\": [%s]}";
     String many = "\"node-1\", \"node-2\", \"node-3\", " + "\"n\", ".repeat(10_000) + "\"last\"";
 
-    assertThat(reader.args(Buffer.buffer(json.formatted(many))).nodeNames()).hasSize(10_004);
-    assertThat(reader.args(Buffer.buffer(json.formatted("\"node-2\", \"b\""))).nodeNames())
+    assertThat(reader.args(Body.of(json.formatted(many))).nodeNames()).hasSize(10_004);
+    assertThat(reader.args(Body.of(json.formatted("\"node-2\", \"b\""))).nodeNames())
         .containsExactly("node-2", "b");
-    assertThat(reader.args(Buffer.buffer(json.formatted(""))).nodeNames()).isEmpty();
+    assertThat(reader.args(Body.of(json.formatted(""))).nodeNames()).isEmpty();
   }
 
   @ParameterizedTest
   @MethodSource(RELEASES)
   void args_initContainersAndSidecars_comeFirst(Recorded release) throws Exception {
-    var args = reader.args(Buffer.buffer(release.body("filter-init")));
+    var args = reader.args(Body.of(release.body("filter-init")));
     assertThat(args.choosy()).isTrue();
     assertThat(args.pod().orElseThrow().requests())
         .containsExactly(
@@ -83,21 +82,21 @@ final class ExtenderReaderTest {
           {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "2k"}}}]}, "status": {}}, "Nodes": null, "NodeNames": []}
         """
             .getBytes(StandardCharsets.UTF_8);
-    assertThat(reader.args(Buffer.buffer(json)).pod().orElseThrow().requests())
+    assertThat(reader.args(Body.of(json)).pod().orElseThrow().requests())
         .containsExactly(new Demand.Request("a", Demand.Kind.APP, 2_000));
   }
 
   @ParameterizedTest
   @MethodSource(RELEASES)
   void args_notCacheCapable_haveNoNames(Recorded release) throws Exception {
-    assertThat(reader.args(Buffer.buffer(release.body("filter-node-list"))).nodeNames()).isNull();
+    assertThat(reader.args(Body.of(release.body("filter-node-list"))).nodeNames()).isNull();
   }
 
   @ParameterizedTest
   @MethodSource(RELEASES)
   void args_ofAPodWithoutGpus_haveNoPod(Recorded release) throws Exception {
     var other = new ExtenderReader(List.of("example.com/other"));
-    assertThat(other.args(Buffer.buffer(release.body("filter"))).pod()).isEmpty();
+    assertThat(other.args(Body.of(release.body("filter"))).pod()).isEmpty();
   }
 
   @Test
@@ -108,28 +107,24 @@ final class ExtenderReaderTest {
           {"name": "a", "resources": {"limits": {"%s": "1"}}}]}}, "NodeNames": ["a"]}
         """;
     byte[] asking = json.formatted(Names.RESOURCE).getBytes(StandardCharsets.UTF_8);
-    assertThatThrownBy(() -> reader.args(Buffer.buffer(asking)))
+    assertThatThrownBy(() -> reader.args(Body.of(asking)))
         .hasMessageContaining("n/p has no metadata.uid");
-    assertThatThrownBy(() -> reader.preemption(Buffer.buffer(asking)))
+    assertThatThrownBy(() -> reader.preemption(Body.of(asking)))
         .isInstanceOf(MalformedException.class);
-    assertThat(
-            reader
-                .args(Buffer.buffer(json.formatted("cpu").getBytes(StandardCharsets.UTF_8)))
-                .pod())
+    assertThat(reader.args(Body.of(json.formatted("cpu").getBytes(StandardCharsets.UTF_8))).pod())
         .isEmpty();
   }
 
   @Test
   void args_malformed_isSaid() {
     byte[] cut = "{\"Pod\": {\"metadata\"".getBytes(StandardCharsets.UTF_8);
-    assertThatThrownBy(() -> reader.args(Buffer.buffer(cut)))
-        .isInstanceOf(MalformedException.class);
+    assertThatThrownBy(() -> reader.args(Body.of(cut))).isInstanceOf(MalformedException.class);
   }
 
   @ParameterizedTest
   @MethodSource(RELEASES)
   void preemption_isRead(Recorded release) throws Exception {
-    var args = reader.preemption(Buffer.buffer(release.body("preempt")));
+    var args = reader.preemption(Body.of(release.body("preempt")));
     PodFacts pod = args.pod().orElseThrow();
     assertThat(pod.uid()).isEqualTo(release.uid("preempt"));
     assertThat(pod.standing().priority()).isEqualTo(1_000_000);
@@ -154,7 +149,7 @@ final class ExtenderReaderTest {
           {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}, "status": {"nominatedNodeName": "node-b"}}}
         """
             .getBytes(StandardCharsets.UTF_8);
-    assertThat(reader.preemption(Buffer.buffer(json)).pod().orElseThrow().standing())
+    assertThat(reader.preemption(Body.of(json)).pod().orElseThrow().standing())
         .isEqualTo(
             new Standing(
                 -1,
@@ -167,8 +162,7 @@ final class ExtenderReaderTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void preemption_notCacheCapable_hasNoVictims(Recorded release) throws Exception {
-    assertThat(reader.preemption(Buffer.buffer(release.body("preempt-node-list"))).victims())
-        .isNull();
+    assertThat(reader.preemption(Body.of(release.body("preempt-node-list"))).victims()).isNull();
   }
 
   @Test
@@ -181,7 +175,7 @@ final class ExtenderReaderTest {
          "NodeNames": []}
         """
             .getBytes(StandardCharsets.UTF_8);
-    PodFacts pod = both.args(Buffer.buffer(json)).pod().orElseThrow();
+    PodFacts pod = both.args(Body.of(json)).pod().orElseThrow();
     assertThat(pod.resource()).isEqualTo("nvidia.com/gpu and nvidia.com/gpu.shared");
     assertThat(pod.requests()).containsExactly(new Demand.Request("a", Demand.Kind.APP, 3));
   }
@@ -189,7 +183,7 @@ final class ExtenderReaderTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void binding_isRead(Recorded release) throws Exception {
-    var binding = reader.binding(Buffer.buffer(release.body("bind")));
+    var binding = reader.binding(Body.of(release.body("bind")));
     assertThat(binding.key()).isEqualTo("team-a/trainer");
     assertThat(binding.podUid()).isEqualTo(release.uid("filter"));
     assertThat(binding.node()).startsWith("node-");
@@ -208,6 +202,6 @@ final class ExtenderReaderTest {
     byte[] json =
         "{\"PodName\":\"p\",\"PodNamespace\":\"n\",\"PodUID\":\"u\"}"
             .getBytes(StandardCharsets.UTF_8);
-    assertThatThrownBy(() -> reader.binding(Buffer.buffer(json))).hasMessageContaining("Node");
+    assertThatThrownBy(() -> reader.binding(Body.of(json))).hasMessageContaining("Node");
   }
 }

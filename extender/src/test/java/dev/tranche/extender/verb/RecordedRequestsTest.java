@@ -2,6 +2,7 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.http.Body;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.ExtenderWriter;
 import dev.tranche.extender.http.Recorded;
@@ -12,7 +13,6 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Preempt.OfNode;
 import io.vertx.core.Vertx;
-import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -49,7 +49,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void filter_offersTheNodesByName(Recorded release) throws Exception {
-    var args = reader.args(Buffer.buffer(release.body("filter")));
+    var args = reader.args(Body.of(release.body("filter")));
     List<String> names = Objects.requireNonNull(args.nodeNames());
     Filter.Answer answer =
         new Filter(world.core, asked, 0).filter(args.pod().orElseThrow(), names, args.choosy());
@@ -62,7 +62,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void prioritize_scoresThemByLoad(Recorded release) throws Exception {
-    var args = reader.args(Buffer.buffer(release.body("prioritize")));
+    var args = reader.args(Body.of(release.body("prioritize")));
     var scores =
         new Prioritize(world.core)
             .prioritize(args.pod().orElseThrow(), Objects.requireNonNull(args.nodeNames()));
@@ -76,9 +76,9 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void bind_assignsAGpuOfTheNode(Recorded release) throws Exception {
-    PodFacts pod = reader.args(Buffer.buffer(release.body("filter"))).pod().orElseThrow();
+    PodFacts pod = reader.args(Body.of(release.body("filter"))).pod().orElseThrow();
     world.core.told(new Event.PodSeen(pod));
-    var binding = reader.binding(Buffer.buffer(release.body("bind")));
+    var binding = reader.binding(Body.of(release.body("bind")));
     var bind = new Bind(world.core, asked, world, new Loop(vertx.getOrCreateContext()));
     assertThat(bind.bind(binding.key(), binding.podUid(), binding.node()).await()).isEmpty();
     assertThat(world.assigned.getFirst().placement().held())
@@ -88,7 +88,7 @@ final class RecordedRequestsTest {
   @ParameterizedTest
   @MethodSource(RELEASES)
   void preempt_choosesAmongTheOfferedVictims(Recorded release) throws Exception {
-    var args = reader.preemption(Buffer.buffer(release.body("preempt")));
+    var args = reader.preemption(Body.of(release.body("preempt")));
     Map<String, OfNode> offered = Objects.requireNonNull(args.victims());
     offered.forEach(
         (node, victims) ->
