@@ -30,7 +30,7 @@ import org.objectweb.asm.Opcodes;
  * libraries, of which the one that fits lies beside; folders; signatures and digests of jars that are no longer as they
  * were signed; and of others' classes the names of local variables, for which a debugger asks and the message of a
  * NullPointerException. Classes of a Java before 6 are given the frames by which a newer one verifies them: a JVM's cache
- * takes no others, and to load and verify them is half of what a part needs to read its flags.
+ * takes no others, and each start would load and verify them anew.
  */
 class Store {
   private static final Pattern UNUSED =
