@@ -43,7 +43,7 @@ final class PodMessage {
   }
 
   PodShown shown(List<String> resources, boolean packs) {
-    draft.identity(namespace, name, uid);
+    draft.identity(namespace, name, uid).overhead(overhead);
     Optional<PodFacts> facts = draft.facts(resources);
     Optional<String> unmetShare = draft.unmetShare(resources);
     boolean matters = packs || facts.isPresent() || unmetShare.isPresent();
@@ -92,11 +92,7 @@ final class PodMessage {
       case 19 -> scheduler = in.readString().intern();
       case 20 -> container(in, true);
       case 25 -> draft.priority(in.readInt32());
-      case 32 -> {
-        // Each entry is a field of its own: all are there when the sum is asked for.
-        Messages.quantity(in, overhead);
-        draft.overhead(overhead);
-      }
+      case 32 -> Messages.quantity(in, overhead);
       default -> {
         return false;
       }
