@@ -1,6 +1,7 @@
 package dev.tranche.extender.cluster;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.extender.cluster.transport.VertxTransport;
 import io.fabric8.kubernetes.api.model.KubernetesResource;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -10,13 +11,8 @@ import io.fabric8.kubernetes.api.model.policy.v1.PodDisruptionBudget;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;
-import io.fabric8.kubernetes.client.jdkhttp.JdkHttpClientFactory;
-import io.fabric8.kubernetes.client.jdkhttp.JdkHttpClientImpl;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
-import java.net.http.HttpClient;
 import java.util.List;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 
 /** The client of the API server. */
 public final class ApiClient {
@@ -42,23 +38,7 @@ public final class ApiClient {
     WATCHED.forEach(serialization::registerKubernetesResource);
     return new KubernetesClientBuilder()
         .withKubernetesSerialization(serialization)
-        .withHttpClientFactory(new Transport())
+        .withHttpClientFactory(new VertxTransport())
         .build();
-  }
-
-  /** A call is handed from thread to thread some ten times; virtual ones cost less to wake. */
-  private static final class Transport extends JdkHttpClientFactory {
-    private final ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor();
-
-    @Override
-    protected void additionalConfig(HttpClient.Builder builder) {
-      builder.executor(threads);
-    }
-
-    @Override
-    protected void closeHttpClient(JdkHttpClientImpl client) {
-      super.closeHttpClient(client);
-      threads.shutdownNow();
-    }
   }
 }

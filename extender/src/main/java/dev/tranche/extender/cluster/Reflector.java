@@ -172,6 +172,7 @@ final class Reflector<T extends Shown> implements AutoCloseable {
             .uri(uri("?limit=" + PAGE + more))
             .header("Accept", codec.accept())
             .header("Accept-Encoding", GZIP)
+            .timeout(CALL_S_MAX, TimeUnit.SECONDS)
             .build();
     CompletableFuture<HttpResponse<byte[]>> asked = http.sendAsync(request, byte[].class);
     HttpResponse<byte[]> answer;
@@ -224,6 +225,7 @@ final class Reflector<T extends Shown> implements AutoCloseable {
             .header("Accept", codec.accept())
             // The API server's handshake wants one, whatever it is.
             .header("Origin", client.getMasterUrl().toString())
+            .connectTimeout(CALL_S_MAX, TimeUnit.SECONDS)
             .buildAsync(watching);
     WebSocket socket;
     try {

@@ -20,25 +20,25 @@ import org.bouncycastle.cert.jcajce.JcaX509v3CertificateBuilder;
 import org.bouncycastle.operator.jcajce.JcaContentSignerBuilder;
 
 /** Signs certificates as the webhook's authority does. */
-final class TestAuthority {
+public final class TestAuthority {
   private final X500Principal name;
   private final KeyPair keys = keys();
 
-  TestAuthority(String name) {
+  public TestAuthority(String name) {
     this.name = new X500Principal("CN=" + name);
   }
 
-  PemTrustOptions trusted() throws Exception {
+  public PemTrustOptions trusted() throws Exception {
     JcaX509v3CertificateBuilder builder = builder(name, keys);
     builder.addExtension(Extension.basicConstraints, true, new BasicConstraints(0));
     return new PemTrustOptions().addCertValue(pem("CERTIFICATE", signed(builder).getEncoded()));
   }
 
-  PemKeyCertOptions server() throws Exception {
+  public PemKeyCertOptions server() throws Exception {
     return issued("localhost", KeyPurposeId.id_kp_serverAuth);
   }
 
-  PemKeyCertOptions client(String commonName) throws Exception {
+  public PemKeyCertOptions client(String commonName) throws Exception {
     return issued(commonName, KeyPurposeId.id_kp_clientAuth);
   }
 

@@ -46,7 +46,7 @@ public final class ExtenderTraining {
   private static final Duration LONG = Duration.ofSeconds(45);
 
   /** Pods that are there at a time: they go, so that others find room and all that ends is seen. */
-  private static final int PODS_KEPT = 100;
+  private static final int PODS_KEPT = 50;
 
   private static final HttpResponse.BodyHandler<String> TEXT = BodyHandlers.ofString();
 
