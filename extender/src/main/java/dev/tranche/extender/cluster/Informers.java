@@ -5,10 +5,9 @@ import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.client.KubernetesClient;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 
@@ -19,8 +18,10 @@ public final class Informers implements AutoCloseable {
   private final NodeLabels labels;
   private final StartupTaints taints;
   private final Unshared unshared;
-  private final Set<String> listed = ConcurrentHashMap.newKeySet();
-  private final AtomicInteger unlisted;
+
+  /** What has not been shown yet; on the loop. */
+  private final Set<String> unlisted = new HashSet<>(Set.of("nodes", "pods"));
+
   private final List<Reflector<?>> reflectors;
 
   /** What preemption needs comes last: nothing else waits for it. */
@@ -49,7 +50,6 @@ public final class Informers implements AutoCloseable {
                 client,
                 PodReader.kind(resources, core.packs()),
                 sink(this::podSeen, this::podGone, () -> listed("pods"))));
-    this.unlisted = new AtomicInteger(reflectors.size());
     this.budgets =
         reflector(
             client,
@@ -72,13 +72,16 @@ public final class Informers implements AutoCloseable {
 
   /** Told behind the objects of the list, on the same way to the loop. */
   private void listed(String what) {
-    if (listed.add(what)) {
-      loop.run(() -> core.read(what));
-      if (unlisted.decrementAndGet() == 0) {
-        loop.run(core::synced);
-        budgets.start();
-      }
-    }
+    loop.run(
+        () -> {
+          if (unlisted.remove(what)) {
+            core.read(what);
+            if (unlisted.isEmpty()) {
+              core.synced();
+              budgets.start();
+            }
+          }
+        });
   }
 
   /** Others' pods take CPU and memory, which only packing asks about. */
