@@ -8,11 +8,9 @@ import dev.tranche.extender.cluster.Leadership;
 import dev.tranche.extender.cluster.NodeEvents;
 import dev.tranche.extender.cluster.NodeLabels;
 import dev.tranche.extender.cluster.StartupTaints;
-import dev.tranche.extender.cluster.TlsSecret;
 import dev.tranche.extender.cluster.TokenReviewer;
 import dev.tranche.extender.cluster.Unshared;
 import dev.tranche.extender.cluster.VerbsSlice;
-import dev.tranche.extender.http.Clients;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
@@ -42,6 +40,7 @@ import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
+import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -57,8 +56,6 @@ public final class Extender implements AutoCloseable {
   private static final long STOP_S = 10;
   private static final long LABELS_MS = 10_000;
   private static final long UNSHARED_MS = 1_000;
-  private static final long OPEN_AGAIN_MS = 500;
-  private static final long OPEN_AGAIN_MAX_MS = 30_000;
   private static final Logger log = LoggerFactory.getLogger(Extender.class);
 
   private final ExtenderConfig config;
@@ -75,15 +72,12 @@ public final class Extender implements AutoCloseable {
   private final StartupTaints startupTaints;
   private final Unshared unshared;
   private final TokenReviewer tokens;
-  private final TlsSecret certificate;
+  private final CertifiedPorts ports;
   private final Leadership leadership;
   private final VerbsSlice verbsSlice;
   private final KubernetesClient client;
   private @Nullable Informers informers;
   private @Nullable HttpServer ops;
-  private volatile @Nullable StreamServer stream;
-  private volatile TlsSecret.@Nullable Material newest;
-  private Future<Void> certificates = Future.succeededFuture();
 
   /**
    * @param client stays the caller's to close
@@ -126,7 +120,7 @@ public final class Extender implements AutoCloseable {
             metrics);
     var account = config.serviceAccount();
     this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
-    this.certificate = new TlsSecret(client, config.namespace(), tlsSecret(), this::certified);
+    this.ports = new CertifiedPorts(config, client, vertx, verbs, this::streamServer, metrics);
     this.verbsSlice =
         new VerbsSlice(
             client,
@@ -146,7 +140,7 @@ public final class Extender implements AutoCloseable {
 
   /** Without an open port no node can tell us anything, and what we know of them is no ground. */
   private boolean deciding() {
-    return uncertified().isEmpty() && core.notDeciding().or(core::hearing).isEmpty();
+    return ports.missing().isEmpty() && core.notDeciding().or(core::hearing).isEmpty();
   }
 
   private Future<?> patched(String node, PatchType type, String patch) {
@@ -192,10 +186,6 @@ public final class Extender implements AutoCloseable {
         .meterFilter(MeterFilter.denyNameStartsWith("process.cpu.time"))
         .meterFilter(MeterFilter.denyNameStartsWith("system.cpu.count"));
     return registry;
-  }
-
-  private String tlsSecret() {
-    return config.name() + "-extender-tls";
   }
 
   /** Completes when the ports that need no certificate are open. */
@@ -251,7 +241,7 @@ public final class Extender implements AutoCloseable {
             client, config.resources(), core, verbs.loop(), nodeLabels, startupTaints, unshared);
     informers = watched;
     watched.start();
-    certificate.start();
+    ports.start();
     vertx.setPeriodic(UNSHARED_MS, id -> verbs.loop().run(unshared::tick));
     vertx.setPeriodic(LABELS_MS, id -> verbs.loop().run(nodeLabels::tick));
   }
@@ -294,111 +284,20 @@ public final class Extender implements AutoCloseable {
 
   private Optional<String> missing() {
     return config.leaderElect()
-        ? uncertified().or(leadership::leaderless).or(verbsSlice::missing)
-        : uncertified();
+        ? ports.missing().or(leadership::leaderless).or(verbsSlice::missing)
+        : ports.missing();
   }
 
-  private Optional<String> uncertified() {
-    return stream == null
-        ? Optional.of(
-            "Secret %s/%s with our certificate is not there yet; the webhook writes it"
-                .formatted(config.namespace(), tlsSecret()))
-        : Optional.empty();
-  }
-
-  /**
-   * The first certificate opens the ports that need one; later ones renew it. One after the other,
-   * and an open that fails is tried again until there is a newer certificate.
-   */
-  private synchronized void certified(TlsSecret.Material material) {
-    newest = material;
-    certificates = certificates.transform(before -> use(material, OPEN_AGAIN_MS));
-  }
-
-  /** Never fails. */
-  private Future<Void> use(TlsSecret.Material material, long againMs) {
-    if (!material.equals(newest)) {
-      return Future.succeededFuture();
-    }
-    StreamServer open = stream;
-    Future<?> used =
-        open == null
-            ? openWith(material)
-            : open.renew(material.served())
-                .compose(done -> verbsTls() ? renewVerbs(material) : Future.succeededFuture(true));
-    return used.onSuccess(done -> log.info("the certificate of Secret {} is in use", tlsSecret()))
-        .onFailure(e -> log.error("the certificate of Secret {} is unusable", tlsSecret(), e))
-        .<Void>mapEmpty()
-        .recover(
-            failed ->
-                stream != null
-                    ? Future.succeededFuture()
-                    : vertx
-                        .timer(againMs, TimeUnit.MILLISECONDS)
-                        .compose(due -> use(material, Math.min(2 * againMs, OPEN_AGAIN_MAX_MS))));
-  }
-
-  private boolean verbsTls() {
-    return config.verbsTls();
-  }
-
-  private Future<Boolean> renewVerbs(TlsSecret.Material material) {
-    try {
-      return verbs.renew(material.served(), clients(material));
-    } catch (IllegalStateException unusable) {
-      return Future.failedFuture(unusable);
-    }
-  }
-
-  /** Who may ask; null where anybody may. */
-  private @Nullable Clients clients(TlsSecret.Material material) {
-    if (!config.verbsClientCertificate()) {
-      return null;
-    }
-    return new Clients(
-        material
-            .authorities()
-            .orElseThrow(
-                () ->
-                    new IllegalStateException(
-                        "Secret %s/%s has no ca.crt, by which kube-scheduler's certificate is known"
-                            .formatted(config.namespace(), tlsSecret()))),
-        config.schedulerClient(),
-        metrics::clientShown);
-  }
-
-  private Future<?> openWith(TlsSecret.Material material) {
-    var server =
-        new StreamServer(
-            address(config.stream()),
-            material.served(),
-            tokens,
-            streams,
-            core,
-            verbs.loop(),
-            listener(),
-            metrics);
-    return vertx
-        .deployVerticle(server)
-        .compose(
-            deployed ->
-                verbsTls()
-                    ? listenVerbs(material)
-                        .recover(
-                            failed ->
-                                vertx
-                                    .undeploy(deployed)
-                                    .transform(closed -> Future.failedFuture(failed)))
-                    : Future.succeededFuture())
-        .onSuccess(listening -> stream = server);
-  }
-
-  private Future<Void> listenVerbs(TlsSecret.Material material) {
-    try {
-      return verbs.listen(material.served(), clients(material));
-    } catch (IllegalStateException unusable) {
-      return Future.failedFuture(unusable);
-    }
+  private StreamServer streamServer(PemKeyCertOptions certificate) {
+    return new StreamServer(
+        address(config.stream()),
+        certificate,
+        tokens,
+        streams,
+        core,
+        verbs.loop(),
+        listener(),
+        metrics);
   }
 
   private static SocketAddress address(ExtenderConfig.Address address) {
@@ -415,15 +314,14 @@ public final class Extender implements AutoCloseable {
 
   /** -1 before there is a certificate. */
   public int streamPort() {
-    StreamServer open = stream;
-    return open == null ? -1 : open.port();
+    return ports.streamPort();
   }
 
   @Override
   public void close() {
     leadership.close();
     verbsSlice.close();
-    certificate.close();
+    ports.close();
     if (informers != null) {
       informers.close();
     }
