@@ -128,18 +128,12 @@ final class CertifiedPorts implements AutoCloseable {
   }
 
   private Future<?> renew(StreamServer open, TlsSecret.Material material) {
-    return open.renew(material.served()).compose(done -> renewVerbs(material));
-  }
-
-  private Future<Boolean> renewVerbs(TlsSecret.Material material) {
-    if (!config.verbsTls()) {
-      return Future.succeededFuture(true);
-    }
-    try {
-      return verbs.renew(material.served(), clients(material));
-    } catch (IllegalStateException unusable) {
-      return Future.failedFuture(unusable);
-    }
+    return open.renew(material.served())
+        .compose(
+            done ->
+                config.verbsTls()
+                    ? verbs.renew(material.served(), clients(material))
+                    : Future.succeededFuture(true));
   }
 
   /** Who may ask; null where anybody may. */
