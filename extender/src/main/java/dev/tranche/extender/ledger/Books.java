@@ -74,6 +74,14 @@ final class Books {
     return nodes.computeIfAbsent(name, n -> new NodeBook(n, changes));
   }
 
+  /** As far as there is something to forget. */
+  void forgetGone(long nowMs) {
+    var oldest = tombstones.values().iterator();
+    while (oldest.hasNext() && oldest.next() <= nowMs) {
+      oldest.remove();
+    }
+  }
+
   void forget(NodeBook book) {
     if (book.forgettable()) {
       nodes.remove(book.name);

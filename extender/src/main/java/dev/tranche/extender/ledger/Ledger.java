@@ -333,7 +333,7 @@ public final class Ledger {
   // --- time ---
 
   private void tick(Step step) {
-    books.tombstones.values().removeIf(until -> until <= step.nowMs());
+    books.forgetGone(step.nowMs());
     for (NodeBook book : List.copyOf(books.nodes.values())) {
       if (!book.ended.isEmpty()
           && book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
