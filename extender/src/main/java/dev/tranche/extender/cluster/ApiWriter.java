@@ -8,13 +8,11 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.Api;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.EventBuilder;
-import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
@@ -26,9 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /** All that we write to the API server, and the one pod that we ask it for. */
 public final class ApiWriter implements Api {
-  private static final int CONFLICT = 409;
   private static final int NOT_FOUND = 404;
-  private static final int INTERNAL = 500;
   private static final Duration BETWEEN_EVENTS = Duration.ofMinutes(5);
   private static final String COMPONENT = "tranche-extender";
   private static final Logger log = LoggerFactory.getLogger(ApiWriter.class);
@@ -36,6 +32,7 @@ public final class ApiWriter implements Api {
   private final KubernetesClient client;
   private final List<String> resources;
   private final Workers binds;
+  private final Binder binder;
   private final Workers writes;
   private final Cache<String, Boolean> told =
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(BETWEEN_EVENTS).build();
@@ -48,66 +45,16 @@ public final class ApiWriter implements Api {
     this.client = client;
     this.resources = List.copyOf(resources);
     this.binds = new Workers("binds", 64, 512, metrics);
+    this.binder = new Binder(client);
     this.writes = new Workers("writes", 4, 256, metrics);
   }
 
   @Override
   public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
     return binds
-        .submit(() -> post(pod, node, gpuAnnotation))
+        .submit(() -> binder.bind(pod, node, gpuAnnotation))
         .recover(
             e -> Future.succeededFuture(new BindOutcome.Refused(String.valueOf(e.getMessage()))));
-  }
-
-  private BindOutcome post(PodFacts pod, String node, String gpuAnnotation) {
-    String path = "/api/v1/namespaces/%s/pods/%s/binding".formatted(pod.namespace(), pod.name());
-    try {
-      client.raw(path, "POST", binding(pod, node, gpuAnnotation));
-      return new BindOutcome.Bound();
-    } catch (KubernetesClientException e) {
-      boolean answered = e.getCode() > 0 && e.getCode() < INTERNAL && e.getCode() != CONFLICT;
-      return answered
-          ? new BindOutcome.Refused(String.valueOf(e.getMessage()))
-          : look(pod, node, e);
-    }
-  }
-
-  /** As text: for each pod the client's own way from an object costs more than all the rest. */
-  private static String binding(PodFacts pod, String node, String gpuAnnotation) {
-    var meta =
-        new JsonObject()
-            .put("namespace", pod.namespace())
-            .put("name", pod.name())
-            .put("uid", pod.uid())
-            .put("annotations", new JsonObject().put(Names.GPU, gpuAnnotation));
-    var target = new JsonObject().put("apiVersion", "v1").put("kind", "Node").put("name", node);
-    return new JsonObject()
-        .put("apiVersion", "v1")
-        .put("kind", "Binding")
-        .put("metadata", meta)
-        .put("target", target)
-        .encode();
-  }
-
-  /** A conflict, or no answer: the pod itself says where it is. */
-  private BindOutcome look(PodFacts pod, String node, KubernetesClientException failure) {
-    String why = String.valueOf(failure.getMessage());
-    try {
-      Pod now = client.pods().inNamespace(pod.namespace()).withName(pod.name()).get();
-      if (now == null || !pod.uid().equals(now.getMetadata().getUid())) {
-        return new BindOutcome.Refused("the pod is gone");
-      }
-      String on = now.getSpec().getNodeName();
-      if (on == null || on.isEmpty()) {
-        return failure.getCode() == CONFLICT
-            ? new BindOutcome.Refused(why)
-            : new BindOutcome.Unknown(why);
-      }
-      return on.equals(node) ? new BindOutcome.Bound() : new BindOutcome.BoundElsewhere(on);
-    } catch (KubernetesClientException unreadable) {
-      return new BindOutcome.Unknown(
-          why + "; and the pod could not be read: " + unreadable.getMessage());
-    }
   }
 
   @Override

@@ -1,5 +1,6 @@
 package dev.tranche.extender.cluster.transport;
 
+import io.fabric8.kubernetes.client.RequestConfig;
 import io.fabric8.kubernetes.client.http.AsyncBody;
 import io.fabric8.kubernetes.client.http.HttpResponse;
 import io.fabric8.kubernetes.client.http.StandardHttpClient;
@@ -43,7 +44,7 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
   @Override
   public CompletableFuture<HttpResponse<AsyncBody>> consumeBytesDirect(
       StandardHttpRequest request, AsyncBody.Consumer<List<ByteBuffer>> consumer) {
-    long limitMs = millis(request.getTimeout());
+    long limitMs = limitMs(request);
     var options =
         new RequestOptions()
             .setMethod(HttpMethod.valueOf(request.method()))
@@ -66,6 +67,15 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
                           .onFailure(failure -> connections.failed(open, failure));
                     })
                 .map(response -> new Answer(request, response, consumer, connections, limitMs)));
+  }
+
+  /** Its own, or else the client's; 0: none, as for what may be silent for long. */
+  private long limitMs(StandardHttpRequest request) {
+    if (request.getTimeout() != null || request.isForStreaming()) {
+      return millis(request.getTimeout());
+    }
+    @Nullable RequestConfig config = getTag(RequestConfig.class);
+    return config == null ? 0 : config.getRequestTimeout();
   }
 
   private static MultiMap headers(StandardHttpRequest request) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.extender.http.TestAuthority;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
+import io.fabric8.kubernetes.client.RequestConfigBuilder;
 import io.fabric8.kubernetes.client.http.HttpClient;
 import io.fabric8.kubernetes.client.http.HttpResponse;
 import io.fabric8.kubernetes.client.http.WebSocket;
@@ -132,6 +133,21 @@ final class TransportIT {
 
   private CompletableFuture<HttpResponse<byte[]>> get(String path) {
     return client.sendAsync(client.newHttpRequestBuilder().uri(uri(path)).build(), byte[].class);
+  }
+
+  @Test
+  void callWithoutALimit_hasItsClients_unlessItMayBeSilentForLong() {
+    var limits = new RequestConfigBuilder().withRequestTimeout(200).withRequestRetryBackoffLimit(0);
+    try (HttpClient hasty = client.newBuilder().tag(limits.build()).build()) {
+      var call = hasty.newHttpRequestBuilder().uri(uri("/never"));
+      var watch = hasty.sendAsync(call.forStreaming().build(), String.class);
+      var read =
+          hasty.sendAsync(hasty.newHttpRequestBuilder().uri(uri("/never")).build(), String.class);
+      assertThatThrownBy(() -> read.get(30, TimeUnit.SECONDS))
+          .hasCauseInstanceOf(IOException.class);
+      assertThatThrownBy(() -> watch.get(500, TimeUnit.MILLISECONDS))
+          .isInstanceOf(TimeoutException.class);
+    }
   }
 
   @Test
