@@ -9,7 +9,6 @@ import dev.tranche.extender.http.ExtenderV1.ExtenderPreemptionArgs;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.verb.NodeNames;
 import dev.tranche.extender.verb.Preempt;
 import java.io.IOException;
 import java.util.ArrayList;
@@ -27,10 +26,7 @@ public final class ExtenderReader {
   private static final JsonFactory FACTORY = new JsonFactory();
 
   private final List<String> resources;
-  private final NameTable table = new NameTable();
-
-  /** Of the request that was read last. */
-  private final NodeNames nodes = new NodeNames();
+  private final NamesReader names = new NamesReader();
 
   public ExtenderReader(List<String> resources) {
     this.resources = List.copyOf(resources);
@@ -53,7 +49,7 @@ public final class ExtenderReader {
           field -> {
             switch (field) {
               case "Pod" -> pod(parser, pod, choosy);
-              case "NodeNames" -> named.add(names(parser));
+              case "NodeNames" -> named.add(names(parser, json));
               default -> parser.skipChildren();
             }
           });
@@ -276,21 +272,12 @@ public final class ExtenderReader {
         });
   }
 
-  private @Nullable List<String> names(JsonParser parser) throws IOException {
+  private @Nullable List<String> names(JsonParser parser, Body json) throws IOException {
     if (parser.currentToken() != JsonToken.START_ARRAY) {
       parser.skipChildren();
       return null;
     }
-    nodes.begin();
-    while (parser.nextToken() != JsonToken.END_ARRAY) {
-      int line =
-          parser.currentToken() == JsonToken.VALUE_STRING
-              ? table.line(
-                  parser.getTextCharacters(), parser.getTextOffset(), parser.getTextLength())
-              : NodeNames.NO_NUMBER;
-      nodes.append(line < 0 ? text(parser) : table.name(line), line);
-    }
-    return nodes;
+    return names.read(parser, json);
   }
 
   private static String text(JsonParser parser) throws IOException {
@@ -321,7 +308,8 @@ public final class ExtenderReader {
       parser.skipChildren();
       return;
     }
-    while (parser.nextToken() == JsonToken.FIELD_NAME) {
+    // Closed: the rest has been read, see NamesReader.
+    while (!parser.isClosed() && parser.nextToken() == JsonToken.FIELD_NAME) {
       String name = parser.currentName();
       parser.nextToken();
       field.read(name);

@@ -1,5 +1,6 @@
 package dev.tranche.extender.http;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
@@ -12,10 +13,13 @@ final class NameTable {
   static final int NAMES_MAX = 1 << 15;
 
   /** No node has a longer name; what is longer is not kept. */
-  static final int CHARS_MAX = 253;
+  static final int BYTES_MAX = 253;
+
+  /** Of what is no node's name. */
+  static final int NONE = -1;
 
   private static final int LINES = 1 << 10;
-  private static final int FREE = -1;
+  private static final char QUOTE = '"';
 
   /** Open addressing: where a name's hash leads to its line. */
   private int[] lines;
@@ -26,7 +30,7 @@ final class NameTable {
   /** Of line i from {@code starts[i]} to {@code starts[i + 1]}. */
   private int[] starts;
 
-  private char[] texts;
+  private byte[] texts;
   private int size;
 
   NameTable() {
@@ -35,32 +39,44 @@ final class NameTable {
 
   private void clear() {
     lines = new int[2 * LINES];
-    Arrays.fill(lines, FREE);
+    Arrays.fill(lines, NONE);
     hashes = new int[LINES];
     names = new String[LINES];
     starts = new int[LINES + 1];
-    texts = new char[16 * LINES];
+    texts = new byte[16 * LINES];
     size = 0;
   }
 
   /**
-   * The line of these characters; below 0: no node has such a name. It is the same for as long as
-   * the table is not begun anew.
+   * The line of the name that begins here and ends before a quote; {@link #NONE}: no node has such
+   * a name, or it is written with escapes. It is the same for as long as the table is not begun
+   * anew.
+   *
+   * @param end of the text
    */
-  int line(char[] text, int offset, int length) {
-    if (length > CHARS_MAX) {
-      return -1;
+  int line(byte[] text, int from, int end) {
+    int hash = 0;
+    int at = from;
+    while (at < end && text[at] != QUOTE) {
+      // Bytes beyond ASCII are below 0.
+      if (text[at] <= ' ' || text[at] == '\\') {
+        return NONE;
+      }
+      hash = 31 * hash + text[at++];
     }
-    int hash = hash(text, offset, length);
+    return at == end || at - from > BYTES_MAX ? NONE : line(hash ^ (hash >>> 16), text, from, at);
+  }
+
+  private int line(int hash, byte[] text, int from, int to) {
     int mask = lines.length - 1;
     int at = hash & mask;
-    for (int line = lines[at]; line != FREE; line = lines[at]) {
-      if (hashes[line] == hash && same(line, text, offset, length)) {
+    for (int line = lines[at]; line != NONE; line = lines[at]) {
+      if (hashes[line] == hash && same(line, text, from, to)) {
         return line;
       }
       at = (at + 1) & mask;
     }
-    return add(hash, text, offset, length);
+    return add(hash, text, from, to);
   }
 
   /** The name of a line, each time the same string. */
@@ -72,24 +88,29 @@ final class NameTable {
     return size;
   }
 
-  private boolean same(int line, char[] text, int offset, int length) {
-    return Arrays.equals(texts, starts[line], starts[line + 1], text, offset, offset + length);
+  int length(int line) {
+    return starts[line + 1] - starts[line];
   }
 
-  private int add(int hash, char[] text, int offset, int length) {
+  private boolean same(int line, byte[] text, int from, int to) {
+    return Arrays.equals(texts, starts[line], starts[line + 1], text, from, to);
+  }
+
+  private int add(int hash, byte[] text, int from, int to) {
     if (size >= NAMES_MAX) {
       clear();
     } else if (size == hashes.length) {
       grow();
     }
     int start = starts[size];
+    int length = to - from;
     if (start + length > texts.length) {
       texts = Arrays.copyOf(texts, 2 * (start + length));
     }
-    System.arraycopy(text, offset, texts, start, length);
+    System.arraycopy(text, from, texts, start, length);
     starts[size + 1] = start + length;
     hashes[size] = hash;
-    names[size] = new String(text, offset, length);
+    names[size] = new String(text, from, length, StandardCharsets.US_ASCII);
     enter(size);
     return size++;
   }
@@ -99,7 +120,7 @@ final class NameTable {
     names = Arrays.copyOf(names, 2 * size);
     starts = Arrays.copyOf(starts, 2 * size + 1);
     lines = new int[4 * size];
-    Arrays.fill(lines, FREE);
+    Arrays.fill(lines, NONE);
     for (int line = 0; line < size; line++) {
       enter(line);
     }
@@ -108,18 +129,9 @@ final class NameTable {
   private void enter(int line) {
     int mask = lines.length - 1;
     int at = hashes[line] & mask;
-    while (lines[at] != FREE) {
+    while (lines[at] != NONE) {
       at = (at + 1) & mask;
     }
     lines[at] = line;
-  }
-
-  /** Names differ in their last characters, which must decide on the lower bits. */
-  private static int hash(char[] text, int offset, int length) {
-    int hash = 0;
-    for (int i = offset; i < offset + length; i++) {
-      hash = 31 * hash + text[i];
-    }
-    return hash ^ (hash >>> 16);
   }
 }

@@ -12,12 +12,14 @@ import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt.OfNode;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class ExtenderReaderTest {
   private static final String RELEASES = "dev.tranche.extender.http.Recorded#releases";
@@ -59,6 +61,59 @@ final class ExtenderReaderTest {
     assertThat(reader.args(Body.of(json.formatted("\"node-2\", \"b\""))).nodeNames())
         .containsExactly("node-2", "b");
     assertThat(reader.args(Body.of(json.formatted(""))).nodeNames()).isEmpty();
+  }
+
+  /** A parser would make strings of its own. */
+  @ParameterizedTest
+  @MethodSource(RELEASES)
+  void args_namesAsKubeSchedulerWritesThem_areTakenAsTheyLie(Recorded release) throws Exception {
+    byte[] body = release.body("filter");
+    List<String> first =
+        List.copyOf(Objects.requireNonNull(reader.args(Body.of(body)).nodeNames()));
+    // As where a longer request was read into the same bytes before.
+    byte[] longer = Arrays.copyOf(body, body.length + 9);
+    Arrays.fill(longer, body.length, longer.length, (byte) 'x');
+    List<String> again =
+        Objects.requireNonNull(reader.args(new Body(longer, body.length)).nodeNames());
+    assertThat(again).isEqualTo(first);
+    for (int i = 0; i < first.size(); i++) {
+      assertThat(again.get(i)).isSameAs(first.get(i));
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{'Pod':%s,'Nodes':null,'NodeNames':['node-1','node-2']}\n",
+        "{'Pod':%s,'Nodes':null,'NodeNames':['node-1', 'node-2']}",
+        "{'Pod':%s,'NodeNames':['node-1','node\\u002d2']}",
+        "{'NodeNames':['node-1','node-2'],'Pod':%s}",
+        "{'NodeNames':['other'],'Pod':%s,'NodeNames':['node-1','node-2']}",
+        "{'Pod':%s,'NodeNames':['node-1','node-2'] , 'More': [1]}",
+        "\ufeff{'Pod':%s,'NodeNames':['node-1','node-2']}"
+      })
+  void args_namesInAnyJson_areTheSame(String request) throws Exception {
+    String pod =
+        """
+        {'metadata':{'name':'p','uid':'u'},'spec':{'containers':[
+          {'name':'a','resources':{'limits':{'nvidia.com/gpu':'2'}}}]}}""";
+    var args = reader.args(Body.of(request.formatted(pod).replace('\'', '"')));
+    assertThat(args.nodeNames()).containsExactly("node-1", "node-2");
+    assertThat(args.pod()).isPresent();
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "{'NodeNames':['a','b'",
+        "{'NodeNames':['a','b']",
+        "{'NodeNames':['a','b',]}",
+        "{'NodeNames':['a' 'b']}",
+        "{'NodeNames':['a','b]}"
+      })
+  void args_namesCutShort_areRefused(String request) {
+    assertThatThrownBy(() -> reader.args(Body.of(request.replace('\'', '"'))))
+        .isInstanceOf(MalformedException.class);
   }
 
   @ParameterizedTest

@@ -1,7 +1,10 @@
 package dev.tranche.extender.http;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.nio.charset.StandardCharsets;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 
 class NameTableTest {
@@ -13,7 +16,8 @@ class NameTableTest {
 
     assertThat(first).isEqualTo("ip-10-0-0-1");
     assertThat(of("ip-10-0-0-1")).isSameAs(first);
-    assertThat(table.name(table.line("x-ip-10-0-0-1-y".toCharArray(), 2, 11))).isSameAs(first);
+    byte[] between = "x-ip-10-0-0-1\"-y".getBytes(US_ASCII);
+    assertThat(table.name(table.line(between, 2, between.length))).isSameAs(first);
     assertThat(of("")).isEmpty();
   }
 
@@ -38,13 +42,21 @@ class NameTableTest {
 
   @Test
   void doesNotKeepWhatIsNoNodesName() {
-    String endless = "n".repeat(NameTable.CHARS_MAX + 1);
+    String endless = "n".repeat(NameTable.BYTES_MAX + 1);
 
-    assertThat(table.line(endless.toCharArray(), 0, endless.length())).isNegative();
+    for (String name : List.of(endless, "a\\nb", "a b", "h\u00f6lle", "a\tb")) {
+      assertThat(line(name)).isEqualTo(NameTable.NONE);
+    }
+    assertThat(table.line("unended".getBytes(US_ASCII), 0, 7)).isEqualTo(NameTable.NONE);
     assertThat(table.size()).isZero();
   }
 
   private String of(String name) {
-    return table.name(table.line(name.toCharArray(), 0, name.length()));
+    return table.name(line(name));
+  }
+
+  private int line(String name) {
+    byte[] quoted = (name + '"').getBytes(StandardCharsets.UTF_8);
+    return table.line(quoted, 0, quoted.length);
   }
 }
