@@ -42,6 +42,9 @@ final class NodeStream {
   void reported(NodeReport report, long nowMs) {
     lastReportMs = nowMs;
     gpus = report.getReadingsCount() > 0 ? gpus : report.getGpusCount();
+    if (unacknowledged.isEmpty()) {
+      return;
+    }
     unacknowledged
         .entrySet()
         .removeIf(

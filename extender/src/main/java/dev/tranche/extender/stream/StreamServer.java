@@ -36,6 +36,10 @@ public final class StreamServer extends VerticleBase {
   static final long SILENCE_MS = 15_000;
 
   private static final long SWEEP_MS = 1_000;
+
+  /** Reports wait so long for others to be handed over with. */
+  private static final long GATHERED_MS = 10;
+
   private static final int PER_ADDRESS_MAX = 256;
   private static final String LOOPBACK = "127.0.0.1";
 
@@ -53,7 +57,7 @@ public final class StreamServer extends VerticleBase {
   private final TokenCheck tokens;
   private final NodeStreams streams;
   private final Core core;
-  private final Loop ledgerLoop;
+  private final Gathered ledger;
   private final ReportListener others;
   private final Counter refused;
   private final Counter silent;
@@ -80,7 +84,8 @@ public final class StreamServer extends VerticleBase {
     this.tokens = tokens;
     this.streams = streams;
     this.core = core;
-    this.ledgerLoop = ledgerLoop;
+    this.ledger =
+        new Gathered(task -> vertx.setTimer(GATHERED_MS, over -> task.run()), ledgerLoop::run);
     this.others = others;
     String help = "Node streams that the extender ended, by cause.";
     this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
@@ -183,7 +188,7 @@ public final class StreamServer extends VerticleBase {
 
   private void open(GrpcServerRequest<NodeReport, NodeDirective> request, String node) {
     var stream = new NodeStream(node, vertx, request.response(), core.nowMs());
-    var inbox = new Inbox(node, core::nowMs, core::reported, others, ledgerLoop::run);
+    var inbox = new Inbox(node, core::nowMs, core::reported, others, ledger);
     request.handler(report -> take(stream, inbox, report));
     request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));
     request.exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "it was lost"));
@@ -225,7 +230,8 @@ public final class StreamServer extends VerticleBase {
     stream.close(status, why);
     if (streams.closed(stream)) {
       log.info("the stream of node {} has closed: {}", stream.node, why);
-      ledgerLoop.run(() -> core.told(new Event.StreamLost(stream.node)));
+      // After its last report, which may be waiting.
+      ledger.execute(() -> core.told(new Event.StreamLost(stream.node)));
     }
   }
 
@@ -241,6 +247,9 @@ public final class StreamServer extends VerticleBase {
 
   @Override
   public Future<?> stop() {
-    return server == null ? Future.succeededFuture() : server.close();
+    // Streams that end with us are told of too: no timer of ours runs after this.
+    return server == null
+        ? Future.succeededFuture()
+        : server.close().onComplete(v -> ledger.hand());
   }
 }
