@@ -131,11 +131,6 @@ public final class Fleet {
     return first;
   }
 
-  /** A node's GPUs as a pod that is not there yet sees them. */
-  public List<GpuView> gpus(NodeView view, long nowMs) {
-    return gpus(view, Present.ALL, nowMs);
-  }
-
   private List<GpuView> gpus(NodeView view, Present present, long nowMs) {
     var gpus = new GpuView[view.gpus().size()];
     for (int i = 0; i < gpus.length; i++) {

@@ -51,7 +51,8 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
     long nowMs = core.nowMs();
     NodeView view = core.ledger.view(name, hold -> true, nowMs);
     var gpus = new ArrayList<Gpu>();
-    List<GpuView> views = core.fleet.gpus(view, nowMs);
+    // The same that the verbs look at: ones of its own would be a twentieth of the heap.
+    List<GpuView> views = core.evaluations.gpus(name, nowMs);
     var holds = core.ledger.holds(name);
     for (int i = 0; i < views.size(); i++) {
       String uuid = views.get(i).uuid();
