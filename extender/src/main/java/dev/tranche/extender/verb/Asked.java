@@ -9,7 +9,12 @@ import java.util.Optional;
 /** Pods that were filtered here of late: only of these a bind may be news to our informer. */
 public final class Asked {
   private final Cache<String, PodFacts> byUid =
-      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofMinutes(15)).build();
+      Caffeine.newBuilder()
+          .maximumSize(10_000)
+          .expireAfterWrite(Duration.ofMinutes(15))
+          // As in Explanations.
+          .executor(Runnable::run)
+          .build();
 
   void put(PodFacts pod) {
     byUid.put(pod.uid(), pod);

@@ -21,7 +21,12 @@ public final class Explanations {
 
   private static final int PODS_MAX = 2_000;
   private final Cache<String, Trace> byKey =
-      Caffeine.newBuilder().maximumSize(PODS_MAX).expireAfterWrite(Duration.ofHours(2)).build();
+      Caffeine.newBuilder()
+          .maximumSize(PODS_MAX)
+          .expireAfterWrite(Duration.ofHours(2))
+          // To tidy up is less than to wake another thread for it, three times for each pod.
+          .executor(Runnable::run)
+          .build();
 
   /**
    * @param score as it was told to kube-scheduler; null where prioritize was not asked

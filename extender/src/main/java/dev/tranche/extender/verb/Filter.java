@@ -95,14 +95,16 @@ public final class Filter {
     refused.clear();
     long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
     Core.Evaluator evaluator = core.evaluator(pod);
+    var all = new Idleness.Sum();
     for (int i = 0; i < names.size(); i++) {
       if (i % Core.LOOK_EVERY == 0 && core.nowMs() > untilMs) {
         return new Answer.Undecided(Core.LATE);
       }
       Evaluation evaluation = evaluator.of(names.get(i), NodeNames.number(names, i));
       (evaluation.fits() ? fitting : refused).add(evaluation);
+      all.add(evaluation.idleness());
     }
-    spare(pod);
+    spare(pod, all.total());
     core.explanations.filtered(pod, core.policyOf(pod), fitting, refused);
     @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, untilMs) : null;
     if (wait != null) {
@@ -124,15 +126,12 @@ public final class Filter {
   }
 
   /** Policy {@code load} looks at its GPUs anew where idle ones have become scarce, or plenty. */
-  private void spare(PodFacts pod) {
+  private void spare(PodFacts pod, Idleness all) {
     Policy before = core.policyOf(pod);
     if (before != Policy.LOAD && before != Policy.SPARING) {
       return;
     }
-    var all = new Idleness.Sum();
-    fitting.forEach(evaluation -> all.add(evaluation.idleness()));
-    refused.forEach(evaluation -> all.add(evaluation.idleness()));
-    core.spare(all.total().scarce());
+    core.spare(all.scarce());
     if (core.policyOf(pod) != before) {
       Core.Evaluator evaluator = core.evaluator(pod);
       fitting.replaceAll(e -> evaluator.of(e.node(), NodeNames.NO_NUMBER));

@@ -36,7 +36,8 @@ public final class Packing {
 
   /** What pods request beside GPUs, by uid: filter says it, and informers say it again later. */
   private final Cache<String, HostRequest> requests =
-      Caffeine.newBuilder().maximumSize(50_000).build();
+      // As in Explanations.
+      Caffeine.newBuilder().maximumSize(50_000).executor(Runnable::run).build();
 
   /** A room, and what it was made of. */
   private record Seen(List<GpuView> gpus, HostRequest free, Room room) {}
