@@ -12,6 +12,7 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.RequestConfigBuilder;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.net.URI;
 import java.util.List;
 
 /** The client of the API server. */
@@ -30,6 +31,17 @@ public final class ApiClient {
             .withRequestRetryBackoffLimit(0)
             .build();
     return client.newClient(config).adapt(KubernetesClient.class);
+  }
+
+  /**
+   * For a call that is not the client's own.
+   *
+   * @param path from the server's root on, with its query
+   */
+  static URI uri(KubernetesClient client, String path) {
+    String server = client.getMasterUrl().toString();
+    String base = server.endsWith("/") ? server.substring(0, server.length() - 1) : server;
+    return URI.create(base + path);
   }
 
   /** As the environment, the pod's service account or KUBECONFIG say. */

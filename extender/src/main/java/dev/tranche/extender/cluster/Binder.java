@@ -11,7 +11,6 @@ import io.fabric8.kubernetes.client.http.HttpResponse;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.DecodeException;
 import io.vertx.core.json.JsonObject;
-import java.net.URI;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
@@ -26,15 +25,12 @@ final class Binder {
   private static final long ANSWER_S_MAX = 15;
 
   private final KubernetesClient client;
-  private final String server;
 
   /**
    * @param client that tries once, see {@link ApiWriter}
    */
   Binder(KubernetesClient client) {
     this.client = client;
-    String url = client.getMasterUrl().toString();
-    this.server = url.endsWith("/") ? url.substring(0, url.length() - 1) : url;
   }
 
   BindOutcome bind(PodFacts pod, String node, String gpuAnnotation) throws InterruptedException {
@@ -69,7 +65,7 @@ final class Binder {
     return client
         .getHttpClient()
         .newHttpRequestBuilder()
-        .uri(URI.create(server + path))
+        .uri(ApiClient.uri(client, path))
         .post("application/json", binding(pod, node, gpuAnnotation))
         .build();
   }

@@ -202,9 +202,7 @@ final class Reflector<T extends Shown> implements AutoCloseable {
   }
 
   private URI uri(String query) {
-    String server = client.getMasterUrl().toString();
-    String base = server.endsWith("/") ? server.substring(0, server.length() - 1) : server;
-    return URI.create(base + kind.path() + query);
+    return ApiClient.uri(client, kind.path() + query);
   }
 
   /**
