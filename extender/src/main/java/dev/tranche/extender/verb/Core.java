@@ -51,7 +51,7 @@ public final class Core {
 
   public final Ledger ledger;
   public final LoadCache loads;
-  public final Fleet fleet;
+  private final Fleet fleet;
   public final Evaluations evaluations;
   public final Packing packing = new Packing();
   public final Waiting waiting;
