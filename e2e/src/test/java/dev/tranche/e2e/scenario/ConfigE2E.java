@@ -117,6 +117,21 @@ class ConfigE2E {
   }
 
   @Test
+  void editBelowAFullGpu_leavesTheIdleGpuUsableAtOnce() {
+    Pod old = node.run(PodSpecs.fraction("old", "1").build());
+    var held = node.held(old);
+    assertThat(held.get("main")).hasSize(10);
+    use(replicas(4));
+    awaitLabel(4);
+    // The ten that the pod requests, and the four of the idle GPU.
+    node.awaitAllocatable(Names.RESOURCE, 14);
+
+    Pod half = node.run(PodSpecs.fraction("half", "0.5").build());
+    assertThat(node.visibleDevices(half)).isNotEqualTo(node.visibleDevices(old));
+    unharmed(old, held);
+  }
+
+  @Test
   void editAboveARunningPod_offersNothingOfItsCoarserReplica() {
     use(replicas(4));
     awaitLabel(4);

@@ -17,10 +17,10 @@ import java.util.stream.Stream;
  * All replicas of this node, resource by resource.
  *
  * <p>When the config changes while containers hold replicas, two kinds of them share a GPU for a
- * while. A held one that the config makes no more stays, unhealthy, so that its container keeps it
- * and no other gets it; it goes when it is free. And of the new ones only as many are offered as
- * fit into what the old ones leave of the GPU: the kubelet counts ids, but what is scarce is the
- * GPU.
+ * while. A held one that the config makes no more stays until it is free, so that its container
+ * keeps it and kube-scheduler's sum comes out even; it is never preferred or allocated again. And
+ * of the new ones only as many are offered as fit into what the old ones leave of the GPU: the
+ * kubelet counts ids, but what is scarce is the GPU.
  *
  * @param sharing of every GPU, by uuid
  */

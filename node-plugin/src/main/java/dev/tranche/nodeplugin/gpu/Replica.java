@@ -17,7 +17,12 @@ public record Replica(String id, GpuStatus gpu, boolean shared, Stage stage) {
     RETIRED
   }
 
+  /**
+   * Whether the kubelet counts it as allocatable. A retired one counts for as long as its container
+   * runs: kube-scheduler subtracts that container's request from what is allocatable, and would
+   * subtract it from the free replicas of other GPUs if the retired ones were missing.
+   */
   public boolean healthy() {
-    return stage == Stage.OFFERED && gpu.health().healthy();
+    return stage != Stage.WITHHELD && gpu.health().healthy();
   }
 }

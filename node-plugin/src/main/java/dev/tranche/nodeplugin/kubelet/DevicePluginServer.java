@@ -15,6 +15,7 @@ import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.PreferredAllocationResponse;
 import dev.tranche.nodeplugin.gpu.Closeness;
 import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
@@ -132,7 +133,8 @@ final class DevicePluginServer extends DevicePluginService {
   private ContainerPreferredAllocationResponse preferSafely(
       ContainerPreferredAllocationRequest container, Optional<PodList> list) {
     try {
-      var preferred = standalone ? standalone(container) : withAssignments(container, list);
+      var offered = offered(container);
+      var preferred = standalone ? standalone(offered) : withAssignments(offered, list);
       count(preferred);
       return ContainerPreferredAllocationResponse.newBuilder()
           .addAllDeviceIDs(preferred.answer().ids())
@@ -142,6 +144,19 @@ final class DevicePluginServer extends DevicePluginService {
       metrics.count(PREFERRED, PREFERRED_HELP, "outcome", "failed", "pod", "unknown");
       return ContainerPreferredAllocationResponse.getDefaultInstance();
     }
+  }
+
+  /** Without the replicas of an earlier config, whose container may just have ended. */
+  private ContainerPreferredAllocationRequest offered(
+      ContainerPreferredAllocationRequest container) {
+    if (replicas.count(Replica.Stage.RETIRED) == 0) {
+      return container;
+    }
+    List<String> ids =
+        container.getAvailableDeviceIDsList().stream()
+            .filter(id -> replicas.gpuOf(id).isPresent())
+            .toList();
+    return container.toBuilder().clearAvailableDeviceIDs().addAllAvailableDeviceIDs(ids).build();
   }
 
   private Admissions.Preferred withAssignments(

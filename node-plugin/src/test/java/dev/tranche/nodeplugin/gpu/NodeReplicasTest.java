@@ -13,7 +13,9 @@ import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.health.Health;
 import java.util.List;
 import java.util.Map;
+import java.util.Random;
 import java.util.stream.IntStream;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 class NodeReplicasTest {
@@ -23,7 +25,7 @@ class NodeReplicasTest {
       Config.of(
           Settings.read(List.of(), Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
 
-  private final HeldReplicas held = new HeldReplicas();
+  private HeldReplicas held = new HeldReplicas();
   private long nowMs;
 
   private static GpuSharing sharing(String resource, int replicas) {
@@ -125,7 +127,8 @@ class NodeReplicasTest {
     // Half of the GPU is held, so two quarters are left beside the id in use.
     assertThat(ids(replicas, Stage.OFFERED)).containsExactly("GPU-0::0", "GPU-0::1", "GPU-0::2");
     assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0::3");
-    assertThat(replicas.healthyCount()).isEqualTo(3);
+    // Five requested, two free: what kube-scheduler subtracts must be in the sum.
+    assertThat(replicas.healthyCount()).isEqualTo(5 + 2);
     assertThat(replicas.byResource().getFirst().gpuOf("GPU-0::9")).isEmpty();
 
     assertThat(hold(four, "GPU-0::9")).isTrue();
@@ -135,6 +138,31 @@ class NodeReplicasTest {
     assertThat(hold(four, new String[0])).isTrue();
     assertThat(ids(make(four), Stage.RETIRED)).isEmpty();
     assertThat(ids(make(four), Stage.OFFERED)).hasSize(4);
+  }
+
+  @Test
+  void allocatable_isWhatPodsRequestAndWhatIsFree_whateverTheNumbersOfReplicas() {
+    var random = new Random(42);
+    int[] sizes = {1, 2, 3, 4, 7, 10};
+    for (int run = 0; run < 500; run++) {
+      held = new HeldReplicas();
+      GpuSharing before = sharing(GPU, sizes[random.nextInt(sizes.length)]);
+      String[] ids =
+          ReplicaIds.of("GPU-0", before).stream()
+              .filter(id -> random.nextBoolean())
+              .toArray(String[]::new);
+      hold(before, ids);
+      GpuSharing now = sharing(GPU, sizes[random.nextInt(sizes.length)]);
+      int free = (int) Math.floor((1 - ids.length / (double) before.replicas()) * now.replicas() + 1e-9);
+      int allocatable = make(now, now).healthyCount();
+      assertThat(allocatable - ids.length)
+          .as("%d of %d held, now %d", ids.length, before.replicas(), now.replicas())
+          .isEqualTo(now.replicas() + Math.min(free, now.replicas() - commonHeld(now, ids)));
+    }
+  }
+
+  private static int commonHeld(GpuSharing now, String[] ids) {
+    return (int) Stream.of(ids).filter(id -> ReplicaIds.makes(now, id)).count();
   }
 
   @Test
@@ -157,7 +185,7 @@ class NodeReplicasTest {
     NodeReplicas replicas = make(sharing(GPU, 2));
     assertThat(ids(replicas, Stage.RETIRED)).containsExactly("GPU-0");
     assertThat(ids(replicas, Stage.WITHHELD)).containsExactly("GPU-0::0", "GPU-0::1");
-    assertThat(replicas.healthyCount()).isZero();
+    assertThat(replicas.healthyCount()).isEqualTo(1);
   }
 
   @Test
