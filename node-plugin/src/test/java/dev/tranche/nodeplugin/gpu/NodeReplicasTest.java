@@ -153,7 +153,8 @@ class NodeReplicasTest {
               .toArray(String[]::new);
       hold(before, ids);
       GpuSharing now = sharing(GPU, sizes[random.nextInt(sizes.length)]);
-      int free = (int) Math.floor((1 - ids.length / (double) before.replicas()) * now.replicas() + 1e-9);
+      int free =
+          (int) Math.floor((1 - ids.length / (double) before.replicas()) * now.replicas() + 1e-9);
       int allocatable = make(now, now).healthyCount();
       assertThat(allocatable - ids.length)
           .as("%d of %d held, now %d", ids.length, before.replicas(), now.replicas())
