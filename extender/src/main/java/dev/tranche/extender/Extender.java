@@ -7,6 +7,8 @@ import dev.tranche.extender.cluster.Informers;
 import dev.tranche.extender.cluster.Leadership;
 import dev.tranche.extender.cluster.NodeEvents;
 import dev.tranche.extender.cluster.NodeLabels;
+import dev.tranche.extender.cluster.OutdatedShares;
+import dev.tranche.extender.cluster.SchedulerMessages;
 import dev.tranche.extender.cluster.StartupTaints;
 import dev.tranche.extender.cluster.TokenReviewer;
 import dev.tranche.extender.cluster.Unshared;
@@ -55,7 +57,8 @@ public final class Extender implements AutoCloseable {
 
   private static final long STOP_S = 10;
   private static final long LABELS_MS = 10_000;
-  private static final long UNSHARED_MS = 1_000;
+  private static final long POD_EVENTS_MS = 1_000;
+  private static final long OUTDATED_SHARES_MS = 10_000;
   private static final Logger log = LoggerFactory.getLogger(Extender.class);
 
   private final ExtenderConfig config;
@@ -71,7 +74,9 @@ public final class Extender implements AutoCloseable {
   private final NodeLabels nodeLabels;
   private final StartupTaints startupTaints;
   private final Unshared unshared;
+  private final OutdatedShares outdatedShares;
   private final TokenReviewer tokens;
+  private final SchedulerMessages schedulerMessages;
   private final CertifiedPorts ports;
   private final Leadership leadership;
   private final VerbsSlice verbsSlice;
@@ -118,7 +123,10 @@ public final class Extender implements AutoCloseable {
             event -> verbs.loop().here(api.event(event)),
             this::deciding,
             metrics);
+    this.outdatedShares =
+        new OutdatedShares(event -> verbs.loop().here(api.event(event)), this::deciding, metrics);
     var account = config.serviceAccount();
+    this.schedulerMessages = new SchedulerMessages(ApiClient.once(client, API_TIMEOUT_MS), metrics);
     this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
     this.ports = new CertifiedPorts(config, client, vertx, verbs, this::streamServer, metrics);
     this.verbsSlice =
@@ -242,8 +250,22 @@ public final class Extender implements AutoCloseable {
     informers = watched;
     watched.start();
     ports.start();
-    vertx.setPeriodic(UNSHARED_MS, id -> verbs.loop().run(unshared::tick));
+    vertx.setPeriodic(POD_EVENTS_MS, id -> verbs.loop().run(this::podEvents));
+    vertx.setPeriodic(OUTDATED_SHARES_MS, id -> verbs.loop().run(this::outdatedShares));
     vertx.setPeriodic(LABELS_MS, id -> verbs.loop().run(nodeLabels::tick));
+  }
+
+  private void podEvents() {
+    unshared.tick();
+    outdatedShares.tick();
+  }
+
+  private void outdatedShares() {
+    long nowMs = core.nowMs();
+    outdatedShares.look(
+        core.ledger.pods(),
+        () -> core.ledger.nodes().stream().flatMap(n -> core.evaluations.gpus(n, nowMs).stream()),
+        nowMs);
   }
 
   /** Without ports there is nothing to lead to. */
@@ -274,7 +296,8 @@ public final class Extender implements AutoCloseable {
   }
 
   private Future<HttpServer> serveOps() {
-    var routes = new OpsRoutes(core, verbs.loop(), registry, gpus, this::missing);
+    var routes =
+        new OpsRoutes(core, verbs.loop(), registry, gpus, this::missing, schedulerMessages::of);
     return vertx
         .createHttpServer()
         .requestHandler(routes.router(vertx))
@@ -331,6 +354,7 @@ public final class Extender implements AutoCloseable {
       log.warn("open calls were not ended within {} s", STOP_S);
     }
     tokens.close();
+    schedulerMessages.close();
     api.close();
   }
 }

@@ -141,7 +141,10 @@ final class ExtenderIT {
       assertThat(
               client.v1().events().inNamespace("team-a").list().getItems().getFirst().getMessage())
           .contains("gpu 0: 10 of 10 replicas free, needs 3; real free memory 1.8 GiB");
-      assertThat(ops("/explain?pod=team-a/trainer")).contains("waiting", "needs 3");
+      unschedulable("trainer", "0/2 nodes are available: 1 Insufficient nvidia.com/gpu.");
+      assertThat(ops("/explain?pod=team-a/trainer"))
+          .contains("waiting", "needs 3")
+          .contains("kube-scheduler's own message: 0/2 nodes", "kubectl describe node");
 
       a.report(r -> r.setGpus(0, FakeNode.gpu("GPU-a0", 0, 5, GIB)));
       until(
@@ -484,6 +487,24 @@ final class ExtenderIT {
                 .endStatus()
                 .build())
         .create();
+  }
+
+  private void unschedulable(String name, String message) {
+    client
+        .pods()
+        .inNamespace("team-a")
+        .withName(name)
+        .edit(
+            pod ->
+                new PodBuilder(pod)
+                    .editOrNewStatus()
+                    .addNewCondition()
+                    .withType("PodScheduled")
+                    .withStatus("False")
+                    .withMessage(message)
+                    .endCondition()
+                    .endStatus()
+                    .build());
   }
 
   private void pod(String name, int replicas) {

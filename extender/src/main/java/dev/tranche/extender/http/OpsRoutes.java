@@ -5,12 +5,14 @@ import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Explain;
 import dev.tranche.extender.verb.Inspection;
 import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.verb.SchedulerAdvice;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.ext.web.Router;
 import io.vertx.ext.web.RoutingContext;
@@ -18,6 +20,7 @@ import java.io.IOException;
 import java.io.OutputStream;
 import java.io.OutputStreamWriter;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
@@ -43,21 +46,25 @@ public final class OpsRoutes {
   private final Inspections inspections;
   private final Counter shed;
   private final Supplier<Optional<String>> missing;
+  private final Function<String, Future<Optional<String>>> schedulerMessages;
 
   /**
    * @param missing what readiness lacks beside the core's own needs, as a sentence
+   * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
    */
   public OpsRoutes(
       Core core,
       Loop loop,
       PrometheusMeterRegistry registry,
       GpuCollector gpus,
-      Supplier<Optional<String>> missing) {
+      Supplier<Optional<String>> missing,
+      Function<String, Future<Optional<String>>> schedulerMessages) {
     this.core = core;
     this.loop = loop;
     this.registry = registry;
     this.gpus = gpus;
     this.missing = missing;
+    this.schedulerMessages = schedulerMessages;
     this.inspections = new Inspections(() -> loop.ask(() -> Inspection.of(core)), core::nowMs);
     this.shed =
         Counter.builder("tranche.extender.pages.shed")
@@ -168,10 +175,9 @@ public final class OpsRoutes {
     boolean json = wantsJson(call);
     Future<Optional<String>> text =
         loop.ask(() -> Explain.of(core, pod))
-            .compose(
-                known ->
-                    vertx.executeBlocking(
-                        () -> known.map(Supplier::get).map(found -> written(found, json)), false));
+            .compose(known -> vertx.executeBlocking(() -> known.map(Supplier::get), false))
+            .compose(known -> withSchedulerMessage(Objects.requireNonNull(known)))
+            .map(known -> known.map(found -> written(found, json)));
     return text.onSuccess(
             found -> {
               if (found.isPresent()) {
@@ -186,6 +192,26 @@ public final class OpsRoutes {
               }
             })
         .onFailure(bug -> failed(call, bug));
+  }
+
+  /** Of a pod that waits: kube-scheduler may have excluded nodes before it asked us. */
+  private Future<Optional<JsonObject>> withSchedulerMessage(Optional<JsonObject> known) {
+    if (known.filter(json -> "waiting".equals(json.getString("state"))).isEmpty()) {
+      return Future.succeededFuture(known);
+    }
+    JsonObject json = known.orElseThrow();
+    return schedulerMessages
+        .apply(json.getString("pod"))
+        .map(
+            message -> {
+              message.ifPresent(
+                  text ->
+                      json.put("kubeScheduler", text)
+                          .put(
+                              "whatToDo",
+                              new JsonArray(SchedulerAdvice.of(text, json.getString("resource")))));
+              return known;
+            });
   }
 
   private static String written(JsonObject found, boolean json) {

@@ -27,6 +27,7 @@ final class Pages {
       text.append(" (").append(hold.getString("stage")).append(")");
     }
     text.append('\n');
+    schedulerMessage(text, explained);
     if (explained.containsKey("policy")) {
       text.append("policy ").append(explained.getString("policy"));
       String note = explained.getString("note");
@@ -35,6 +36,16 @@ final class Pages {
       decided(text, explained);
     }
     return text.toString();
+  }
+
+  private static void schedulerMessage(StringBuilder text, JsonObject explained) {
+    String message = explained.getString("kubeScheduler");
+    if (message != null) {
+      text.append("kube-scheduler's own message: ").append(message).append('\n');
+      explained
+          .getJsonArray("whatToDo")
+          .forEach(advice -> text.append("  ").append(advice).append('\n'));
+    }
   }
 
   private static void decided(StringBuilder text, JsonObject explained) {
@@ -125,7 +136,7 @@ final class Pages {
         gibibytes(view.memoryFreeBytes()),
         gpu.ageMs() < 0 ? "-" : gpu.ageMs() / 1_000 + "s",
         state(node, gpu),
-        gpu.holds().stream().map(h -> held(h, view.uuid())).collect(Collectors.joining(" ")));
+        gpu.holds().stream().map(h -> held(h, gpu)).collect(Collectors.joining(" ")));
   }
 
   private static String state(Inspection.Node node, Inspection.Gpu gpu) {
@@ -136,8 +147,12 @@ final class Pages {
     };
   }
 
-  private static String held(Hold hold, String uuid) {
-    return hold.key() + "=" + hold.held().get(uuid) + "(" + Inspection.stage(hold) + ")";
+  /** Replicas of another size than the GPU's of now say so: {@code =3 of 10}. */
+  private static String held(Hold hold, Inspection.Gpu gpu) {
+    Integer former = gpu.formerReplicas().get(hold.uid());
+    String of = former == null ? "" : " of " + former;
+    String replicas = hold.held().get(gpu.view().uuid()) + of;
+    return hold.key() + "=" + replicas + "(" + Inspection.stage(hold) + ")";
   }
 
   /** Likewise. */
@@ -175,6 +190,7 @@ final class Pages {
               .put("pod", hold.key())
               .put("uid", hold.uid())
               .put("replicas", hold.held().get(view.uuid()))
+              .put("replicasPerGpu", gpu.formerReplicas().getOrDefault(hold.uid(), view.replicas()))
               .put("stage", Inspection.stage(hold)));
     }
     return new JsonObject()

@@ -147,7 +147,7 @@ public final class Evaluations {
   }
 
   /** The same list for as long as nothing in it differs. */
-  List<GpuView> gpus(String node, long nowMs) {
+  public List<GpuView> gpus(String node, long nowMs) {
     return seen(node, nowMs).gpus();
   }
 

@@ -41,7 +41,8 @@ public final class Figures {
     return switch (reason) {
       case NO_GPU -> "it serves " + gpu.resource();
       case OTHER_REPLICAS ->
-          "the share was cut for %d replicas".formatted(evaluation.ask().demand().replicasPerGpu());
+          "the share was sized for GPUs of %d replicas; delete the pod and have it created again"
+              .formatted(evaluation.ask().demand().replicasPerGpu());
       case NOT_ALLOWED -> gpu.model() + " " + gpu.uuid() + " is not in the pod's lists";
       case UNFIT -> unfit(gpu);
       default -> reason.sentence();

@@ -2,9 +2,11 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeView;
+import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -17,6 +19,8 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
 
   /**
    * @param ageMs of the last reading; -1 without one
+   * @param formerReplicas R that a pod's share was sized for, by uid, where it is not the GPU's R
+   *     of now
    */
   public record Gpu(
       GpuView view,
@@ -24,7 +28,8 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
       double smMean,
       long memoryUsedBytes,
       long ageMs,
-      List<Hold> holds) {}
+      List<Hold> holds,
+      Map<String, Integer> formerReplicas) {}
 
   public static Inspection of(Core core) {
     var nodes = new ArrayList<Node>();
@@ -57,6 +62,7 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
     for (int i = 0; i < views.size(); i++) {
       String uuid = views.get(i).uuid();
       Optional<LoadReading> reading = core.loads.get(name, uuid);
+      List<Hold> here = holds.stream().filter(h -> h.held().containsKey(uuid)).toList();
       gpus.add(
           new Gpu(
               views.get(i),
@@ -64,12 +70,25 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
               reading.map(LoadReading::smMean).orElse(0.0),
               reading.map(LoadReading::memoryUsedBytes).orElse(0L),
               reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
-              holds.stream().filter(h -> h.held().containsKey(uuid)).toList()));
+              here,
+              formerReplicas(core, here, views.get(i).replicas())));
     }
     return new Node(
         name,
         view.availability(),
         gpus,
         holds.stream().filter(h -> h.placement() == null).toList());
+  }
+
+  private static Map<String, Integer> formerReplicas(Core core, List<Hold> holds, int replicas) {
+    var former = new HashMap<String, Integer>();
+    for (Hold hold : holds) {
+      core.ledger
+          .pod(hold.uid())
+          .map(PodFacts::stampedReplicas)
+          .filter(stamp -> stamp.orElse(replicas) != replicas)
+          .ifPresent(stamp -> former.put(hold.uid(), stamp.getAsInt()));
+    }
+    return former;
   }
 }

@@ -127,16 +127,16 @@ class UnsharedTest {
 
   @Test
   void podsPastTheBound_areDropped_andToldWhenTheyChange() {
-    for (int i = 0; i <= Unshared.KNOWN_MAX; i++) {
+    for (int i = 0; i <= PodEventQueue.KNOWN_MAX; i++) {
       unshared.seen(shown(asking("p" + i).build()));
     }
     assertThat(events("dropped")).isEqualTo(1);
     unshared.tick();
-    assertThat(created).hasSize(Unshared.AT_ONCE_MAX);
+    assertThat(created).hasSize(PodEventQueue.PER_TICK_MAX);
     unshared.gone("uid-p0");
-    unshared.seen(shown(asking("p" + Unshared.KNOWN_MAX).build()));
+    unshared.seen(shown(asking("p" + PodEventQueue.KNOWN_MAX).build()));
     assertThat(events("dropped")).isEqualTo(1);
-    assertThat(pods()).isEqualTo(Unshared.KNOWN_MAX);
+    assertThat(pods()).isEqualTo(PodEventQueue.KNOWN_MAX);
   }
 
   @Test
@@ -145,7 +145,7 @@ class UnsharedTest {
     for (int i = 0; i < pods; i++) {
       unshared.seen(shown(asking("p" + i).build()));
     }
-    for (int i = 0; i < pods / Unshared.AT_ONCE_MAX; i++) {
+    for (int i = 0; i < pods / PodEventQueue.PER_TICK_MAX; i++) {
       unshared.tick();
     }
     assertThat(events("dropped")).isZero();
@@ -155,7 +155,7 @@ class UnsharedTest {
   @Test
   void whoDoesNotDecide_keepsNothingOfPodsThatAreGone() {
     deciding = false;
-    for (int i = 0; i < 2 * Unshared.KNOWN_MAX; i++) {
+    for (int i = 0; i < 2 * PodEventQueue.KNOWN_MAX; i++) {
       unshared.seen(shown(asking("p" + i).build()));
       unshared.gone("uid-p" + i);
     }

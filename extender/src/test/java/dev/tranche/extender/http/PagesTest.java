@@ -2,10 +2,12 @@ package dev.tranche.extender.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outlook;
+import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.verb.Inspection;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -37,6 +39,34 @@ final class PagesTest {
         .hasSize(4)
         .anyMatch(line -> line.startsWith("b ") && line.contains("7/10"))
         .contains("holds {bound=2}, pods that wait 1");
+  }
+
+  @Test
+  void replicasOfAFormerSize_areNotMixedWithThoseOfNow() throws IOException {
+    var place =
+        Placement.of(
+            List.of(new Placement.Container("main", List.of(new Placement.Share("GPU-a", 3)))));
+    var hold =
+        new Hold(
+            "uid-p", "ns/p", "a", "nvidia.com/gpu", place, true, 3, Hold.Stage.BOUND, true, 0, 0);
+    var now = gpu("a");
+    var gpu =
+        new Inspection.Gpu(now.view(), 0, 0.3, 3L << 30, 100, List.of(hold), Map.of("uid-p", 4));
+    var node = new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of());
+    var inspection = new Inspection(List.of(node), Map.of(), 0);
+    var text = new StringWriter();
+    Pages.inspection(inspection, text);
+    assertThat(text.toString()).contains("ns/p=3 of 4(confirmed)");
+    JsonObject held =
+        json(inspection)
+            .getJsonArray("nodes")
+            .getJsonObject(0)
+            .getJsonArray("gpus")
+            .getJsonObject(0)
+            .getJsonArray("holds")
+            .getJsonObject(0);
+    assertThat(held.getInteger("replicas")).isEqualTo(3);
+    assertThat(held.getInteger("replicasPerGpu")).isEqualTo(4);
   }
 
   private static JsonObject json(Inspection inspection) throws IOException {
@@ -76,6 +106,6 @@ final class PagesTest {
             "",
             Outlook.certain(0.3, Odds.GUESS),
             0);
-    return new Inspection.Gpu(view, 0, 0.3, 3L << 30, 100, List.of());
+    return new Inspection.Gpu(view, 0, 0.3, 3L << 30, 100, List.of(), Map.of());
   }
 }
