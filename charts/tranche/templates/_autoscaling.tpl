@@ -34,7 +34,7 @@
 {{- $left := int .gpus -}}
 {{- $offer := dict -}}
 {{- if $root.Values.config.name -}}
-{{- $_ := set $offer (first $root.Values.resources | default "nvidia.com/gpu") (mul $left (int (include "tranche.defaultReplicas" $root))) -}}
+{{- $_ := set $offer (first $root.Values.advertisedResources | default "nvidia.com/gpu") (mul $left (int (include "tranche.defaultReplicas" $root))) -}}
 {{- $left = 0 -}}
 {{- else -}}
 {{- $sharing := (include "tranche.nodeConfig" $root | fromYaml).sharing | default dict -}}

@@ -1,5 +1,5 @@
 {{- define "tranche.name" -}}
-{{- default "tranche" .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- default (default "tranche" .Values.nameOverride) .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
 {{- define "tranche.labels" -}}
@@ -7,10 +7,31 @@ app.kubernetes.io/name: {{ include "tranche.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- with .Values.commonLabels }}
+{{ include "tranche.strings" . }}
+{{- end }}
+{{- end -}}
+
+{{/* A part's pods: our labels, the part's name, and the part's podLabels. */}}
+{{- define "tranche.podLabels" -}}
+{{ include "tranche.labels" .root }}
+app.kubernetes.io/component: {{ .part }}
+{{- with .labels }}
+{{ include "tranche.strings" . }}
+{{- end }}
+{{- end -}}
+
+{{/* A part's pods: what Prometheus goes by, unless one of the given maps says otherwise; the last one wins. */}}
+{{- define "tranche.podAnnotations" -}}
+{{- $annotations := dict "prometheus.io/scrape" "true" "prometheus.io/port" "9090" -}}
+{{- range $given := . -}}
+{{- range $key, $value := $given -}}{{- $_ := set $annotations $key (toString $value) -}}{{- end -}}
+{{- end -}}
+{{- toYaml $annotations -}}
 {{- end -}}
 
 {{- define "tranche.image" -}}
-{{ .Values.image.repository }}:{{ default .Chart.AppVersion .Values.image.tag }}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end }}
 {{- end -}}
 
 {{/* The config's keys: those given, or one of our own with `replicas` for every GPU; none when a ConfigMap is named. */}}
@@ -55,8 +76,8 @@ default: |
 {{- $env := dict
   "NVIDIA_VISIBLE_DEVICES" "all"
   "NVIDIA_DRIVER_CAPABILITIES" "utility"
-  "NVIDIA_DRIVER_ROOT" .Values.nvidiaDriverRoot
-  "FAIL_ON_INIT_ERROR" (toString .Values.failOnInitError)
+  "NVIDIA_DRIVER_ROOT" (include "tranche.driverRoot" .)
+  "FAIL_ON_INIT_ERROR" (.Values.failOnInitError | default false | toString)
   "DRIVER_ROOT_CTR_PATH" "/driver-root"
   "KUBELET_SOCKET" "/var/lib/kubelet/device-plugins/kubelet.sock"
   "TRANCHE_POD_RESOURCES_SOCKET" "/var/lib/kubelet/pod-resources/kubelet.sock"
@@ -104,8 +125,8 @@ default: |
 {{/* The extended resources that the configs advertise, as a JSON list. A config may rename, so all keys are read. */}}
 {{- define "tranche.resources" -}}
 {{- $names := list -}}
-{{- if .Values.resources -}}
-{{- $names = .Values.resources -}}
+{{- if .Values.advertisedResources -}}
+{{- $names = .Values.advertisedResources -}}
 {{- else -}}
 {{- range $key, $text := (include "tranche.configMap" . | fromYaml) -}}
 {{- $sharing := (fromYaml $text).sharing | default dict -}}
@@ -170,11 +191,47 @@ first GPUs are the ones that the extender labels a node by.
 {{- end -}}
 {{- end -}}
 
-{{/* Labels are strings; `--set nodeSelector.x=true` gives a boolean, which the API server would refuse. */}}
-{{- define "tranche.nodeSelector" -}}
-{{- $labels := dict -}}
-{{- range $key, $value := . -}}{{- $_ := set $labels $key (toString $value) -}}{{- end -}}
-{{- toYaml $labels -}}
+{{/* Labels and annotations are strings; `--set nodeSelector.x=true` gives a boolean, which the API server would refuse. */}}
+{{- define "tranche.strings" -}}
+{{- $strings := dict -}}
+{{- range $key, $value := . -}}{{- $_ := set $strings $key (toString $value) -}}{{- end -}}
+{{- toYaml $strings -}}
+{{- end -}}
+
+{{/* NVIDIA's chart has null for these where nothing is chosen. */}}
+{{- define "tranche.driverRoot" -}}{{ .Values.nvidiaDriverRoot | default "/" }}{{- end -}}
+{{- define "tranche.kubeletRoot" -}}{{ .Values.kubeletRoot | default "/var/lib/kubelet" }}{{- end -}}
+
+{{/* Of both DaemonSets. No surge: two generations of one resource on a node would close each other's connection to the kubelet. */}}
+{{- define "tranche.updateStrategy" -}}
+{{- $strategy := deepCopy (.Values.updateStrategy | default dict) -}}
+{{- $_ := set $strategy "type" ($strategy.type | default "RollingUpdate") -}}
+{{- if eq $strategy.type "RollingUpdate" -}}
+{{- $rolling := $strategy.rollingUpdate | default dict -}}
+{{- $_ := set $strategy "rollingUpdate" (dict "maxUnavailable" ($rolling.maxUnavailable | default "10%") "maxSurge" 0) -}}
+{{- else -}}
+{{- $strategy = omit $strategy "rollingUpdate" -}}
+{{- end -}}
+{{- toYaml $strategy -}}
+{{- end -}}
+
+{{/* Where the webhook and the extender run: on different nodes where there are several, unless `affinity` says otherwise. */}}
+{{- define "tranche.spread" -}}
+affinity:
+  {{- if .part.affinity }}
+  {{- toYaml .part.affinity | nindent 2 }}
+  {{- else }}
+  podAntiAffinity:
+    preferredDuringSchedulingIgnoredDuringExecution:
+      - weight: 1
+        podAffinityTerm:
+          topologyKey: kubernetes.io/hostname
+          labelSelector:
+            matchLabels: {app.kubernetes.io/name: {{ include "tranche.name" .root }}, app.kubernetes.io/component: {{ .name }}}
+  {{- end }}
+{{- with .part.topologySpreadConstraints }}
+topologySpreadConstraints: {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "tranche.podSecurity" -}}
@@ -214,10 +271,48 @@ readinessProbe:
 {{- if and .Values.config.default (not .Values.config.name) (not (hasKey $configs .Values.config.default)) -}}
 {{- fail (printf "config.default is %q, which is no key of %s; its keys are %s." .Values.config.default (ternary "the config that the chart makes" "config.map" (empty .Values.config.map)) (keys $configs | sortAlpha | join ", ")) -}}
 {{- end -}}
+{{- include "tranche.validateForeign" . -}}
+{{- if and .Values.extender.enabled (eq .Values.extender.mode "scheduler") (eq .Values.scheduler.name "default-scheduler") -}}
+{{- fail "scheduler.name is default-scheduler, which the cluster's own kube-scheduler already serves: two schedulers of one name would both bind the same pods. Choose another name, or set extender.mode=service and configure your kube-scheduler as deploy/scheduler-existing.yaml does." -}}
+{{- end -}}
+{{- if .Values.monitoring.prometheusRule.enabled -}}
+{{- if and (or .Values.webhook.enabled .Values.extender.enabled) (not .Values.monitoring.serviceMonitor.enabled) -}}
+{{- fail "monitoring.prometheusRule.enabled needs monitoring.serviceMonitor.enabled: the alerts count on the labels that it writes, and would never fire without them." -}}
+{{- end -}}
+{{- if and .Values.nodePlugin.enabled (not .Values.monitoring.podMonitor.enabled) -}}
+{{- fail "monitoring.prometheusRule.enabled needs monitoring.podMonitor.enabled: the alerts count on the labels that it writes, and would never fire without them." -}}
+{{- end -}}
+{{- end -}}
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}
 {{- end -}}
 {{- if and .Values.networkPolicies.enabled .Values.extender.enabled (eq .Values.extender.mode "service") (not .Values.networkPolicies.schedulerCidrs) -}}
 {{- fail "networkPolicies.enabled with extender.mode service needs networkPolicies.schedulerCidrs: without the addresses of your kube-scheduler it could not ask the extender, and no GPU pod would be bound. Give the control plane's, for example [10.0.0.0/24]." -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Values of NVIDIA's charts that mean something which Tranche does not do, each with what to do instead. */}}
+{{- define "tranche.validateForeign" -}}
+{{- if (.Values.gfd | default dict).enabled -}}
+{{- fail "gfd.enabled is true, and this chart has no GPU Feature Discovery: the extender labels GPU nodes by itself. Set gfd.enabled=false; where other labels of it are needed, install NVIDIA's chart beside this one with devicePlugin.enabled=false and gfd.enabled=true." -}}
+{{- end -}}
+{{- if (.Values.nfd | default dict).enabled -}}
+{{- fail "nfd.enabled is true, and this chart has no Node Feature Discovery. Set nfd.enabled=false, and choose nodes with nodeSelector or affinity; an NFD that runs already may stay." -}}
+{{- end -}}
+{{- $devicePlugin := .Values.devicePlugin | default dict -}}
+{{- if and (hasKey $devicePlugin "enabled") (ne (toString $devicePlugin.enabled) (toString .Values.nodePlugin.enabled)) -}}
+{{- fail (printf "devicePlugin.enabled is %v and nodePlugin.enabled is %v; here the value is nodePlugin.enabled, so set that." $devicePlugin.enabled .Values.nodePlugin.enabled) -}}
+{{- end -}}
+{{- $operator := omit $devicePlugin "enabled" -}}
+{{- if $operator -}}
+{{- fail (printf "devicePlugin.%s is a value of the GPU Operator's chart. Here config.map, config.name and config.default stand for devicePlugin.config, env for devicePlugin.env, and image for its repository and version." (keys $operator | sortAlpha | first)) -}}
+{{- end -}}
+{{- with .Values.selectorLabelsOverride -}}
+{{- fail "selectorLabelsOverride is set, and selectors here are fixed, since a Deployment's cannot change. Add labels with commonLabels, nodePlugin.podLabels, webhook.podLabels or extender.podLabels." -}}
+{{- end -}}
+{{- range $strategy := .Values.config.fallbackStrategies -}}
+{{- if not (has $strategy (list "named" "single")) -}}
+{{- fail (printf "config.fallbackStrategies has %q. A node without the label nvidia.com/device-plugin.config gets config.default, else the key named default (named), else the only key (single), else none: leave fallbackStrategies empty, or give [named, single]." $strategy) -}}
+{{- end -}}
 {{- end -}}
 {{- end -}}

@@ -17,7 +17,15 @@ final class Alerts {
   /** As a rule file of Prometheus, YAML. */
   static String ruleFile() {
     var values =
-        Map.<String, Object>of("monitoring.prometheusRule.enabled", true, "config.map.any", MPS);
+        Map.<String, Object>of(
+            "monitoring.prometheusRule.enabled",
+            true,
+            "monitoring.serviceMonitor.enabled",
+            true,
+            "monitoring.podMonitor.enabled",
+            true,
+            "config.map.any",
+            MPS);
     String text =
         new Rendering("none", "none", "tranche", values).render(Path.of("../charts/tranche"));
     return Stream.of(text.split("\n---\n"))

@@ -174,7 +174,7 @@ class AutoscalingTest {
     values.put("config.name", "theirs");
     values.put("defaultReplicasPerGpu", 5);
     assertThat(capacity(render(karpenter(values)), FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "20"));
-    values.put("resources[0]", "nvidia.com/gpu.shared");
+    values.put("advertisedResources[0]", "nvidia.com/gpu.shared");
     assertThat(capacity(render(karpenter(values)), FOUR))
         .isEqualTo(Map.of("nvidia.com/gpu", "0", "nvidia.com/gpu.shared", "20"));
   }

@@ -27,6 +27,8 @@ class MonitoringTest {
             Map.of(
                 "monitoring.prometheusRule.enabled",
                 true,
+                "monitoring.podMonitor.enabled",
+                true,
                 "webhook.enabled",
                 false,
                 "extender.enabled",

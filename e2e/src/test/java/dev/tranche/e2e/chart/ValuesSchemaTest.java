@@ -45,7 +45,6 @@ class ValuesSchemaTest {
     "extender.replica, 3, replica",
     "webhook.compat.run, true, run",
     "nodePlugin.resources.limit.memory, 1Gi, limit",
-    "gfd.enabled, true, gfd",
   })
   void misspeltValue_isRefusedByName(String key, String value, String name) {
     assertThatThrownBy(() -> render(Map.of(key, value)))
@@ -101,6 +100,109 @@ class ValuesSchemaTest {
   void valueOfAnotherType_isRefused(String line, @TempDir Path folder) {
     assertThatThrownBy(() -> renderFile(folder, "extender:\n  " + line + "\n"))
         .hasMessageContaining("at '/extender/" + line.split(":", 2)[0]);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "gfd.enabled, true, no GPU Feature Discovery",
+    "nfd.enabled, true, no Node Feature Discovery",
+    "devicePlugin.enabled, false, here the value is nodePlugin.enabled",
+    "devicePlugin.config.name, x, config.name and config.default stand for devicePlugin.config",
+    "selectorLabelsOverride.a, b, selectors here are fixed",
+    "scheduler.name, default-scheduler, extender.mode=service",
+    "config.fallbackStrategies[0], empty, named",
+    "monitoring.prometheusRule.enabled, true, monitoring.serviceMonitor.enabled",
+  })
+  void valueThatCannotBeMeant_isRefusedWithWhatToDo(String key, String value, String advice) {
+    assertThatThrownBy(() -> render(Map.of(key, value))).hasMessageContaining(advice);
+  }
+
+  @Test
+  void nvidiasDefaults_areTakenAsTheyStand(@TempDir Path folder) throws IOException {
+    String rendered =
+        renderFile(
+            folder,
+            """
+            failOnInitError: null
+            nvidiaDriverRoot: null
+            kubeletRoot: null
+            fullnameOverride: ""
+            updateStrategy: {type: RollingUpdate}
+            podAnnotations: {}
+            podSecurityContext: {}
+            securityContext: {}
+            resources: {}
+            config: {fallbackStrategies: [named, single]}
+            gfd: {enabled: false}
+            nfd: {enabled: false, nameOverride: x}
+            devicePlugin: {enabled: true}
+            allowDefaultNamespace: false
+            priorityClassName: system-node-critical
+            """);
+    assertThat(rendered)
+        .doesNotContain("nil")
+        .contains("path: /var/lib/kubelet/device-plugins", "{path: \"/\"}")
+        .contains("{name: FAIL_ON_INIT_ERROR, value: \"false\"}");
+  }
+
+  @Test
+  void labelsAndAnnotations_areStrings_andStandOnce(@TempDir Path folder) throws IOException {
+    String rendered =
+        renderFile(
+            folder,
+            """
+            commonLabels: {common: 1}
+            serviceAccountAnnotations: {account: true}
+            podAnnotations: {plugin: true}
+            nodePlugin: {podAnnotations: {prometheus.io/scrape: false}, podLabels: {p: 2}}
+            webhook:
+              podAnnotations: {prometheus.io/scrape: false}
+              podLabels: {w: true}
+              configurationAnnotations: {admissions.enforcer/disabled: true}
+            extender: {podAnnotations: {prometheus.io/port: 1}, podLabels: {e: 3}}
+            """);
+    for (String document : rendered.split("\n---\n")) {
+      metadata(map(Serialization.unmarshal(document, Map.class)));
+    }
+    assertThat(rendered)
+        .contains("common: \"1\"", "account: \"true\"", "plugin: \"true\"")
+        .contains("admissions.enforcer/disabled: \"true\"");
+    assertThat(rendered.split("prometheus.io/scrape: \"false\"", -1)).hasSize(1 + 2);
+    assertThat(rendered.split("prometheus.io/scrape", -1)).hasSize(1 + 3);
+  }
+
+  /** Labels and annotations, wherever they are, hold strings only. */
+  private static void metadata(Map<String, Object> tree) {
+    tree.forEach(
+        (key, value) -> {
+          if (value instanceof Map) {
+            if (key.equals("labels") || key.equals("annotations")) {
+              assertThat(map(value).values())
+                  .allSatisfy(v -> assertThat(v).isInstanceOf(String.class));
+            }
+            metadata(map(value));
+          }
+        });
+  }
+
+  @Test
+  void updateStrategy_isOfBothDaemonSets_withoutSurge(@TempDir Path folder) throws IOException {
+    String rendered =
+        renderFile(
+            folder,
+            """
+            config: {name: mine}
+            updateStrategy: {rollingUpdate: {maxUnavailable: 3}}
+            """);
+    assertThat(rendered.split("maxUnavailable: 3\n", -1)).hasSize(1 + 2);
+    assertThat(rendered.split("maxSurge: 0\n", -1)).hasSize(1 + 2);
+  }
+
+  /** Else kubectl drain stops at them. */
+  @Test
+  void deployments_haveNoEmptyDir(@TempDir Path folder) throws IOException {
+    String rendered = renderFile(folder, "nodePlugin: {enabled: false}");
+    assertThat(rendered).contains("kind: Deployment").doesNotContain("emptyDir");
   }
 
   private static Set<String> described(Map<String, Object> schema, String path) {

@@ -26,7 +26,12 @@ class MigE2E {
             List.of(Model.T4, Model.A100),
             gpus -> gpus.mig(CUT, "1g.5gb", 4864),
             Map.of(
-                "migStrategy", "mixed", "resources[0]", Names.RESOURCE, "resources[1]", SMALL))) {
+                "migStrategy",
+                "mixed",
+                "advertisedResources[0]",
+                Names.RESOURCE,
+                "advertisedResources[1]",
+                SMALL))) {
       node.awaitAllocatable(SMALL, 1);
       Pod small = node.run(OneNode.asking("small", SMALL));
       String mig = node.gpus().migUuid(CUT);
