@@ -11,8 +11,25 @@ groups:
         for: 5m
         labels: {severity: critical}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheWebhookDown") }}
           summary: No webhook answers, so pods that ask for a share of a GPU cannot be created.
           description: Look at kubectl -n {{ $ns }} get pods -l app.kubernetes.io/component=webhook. Other pods are created as before.
+      - alert: TrancheWebhookNotReady
+        expr: max by (namespace) (tranche_webhook_ready{namespace="{{ $ns }}"}) == 0
+        for: 5m
+        labels: {severity: critical}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheWebhookNotReady") }}
+          summary: No webhook is ready, so pods that ask for a share of a GPU cannot be created.
+          description: /readyz of its pods, port 9090, says what is missing.
+      - alert: TrancheAdmissionSlow
+        expr: histogram_quantile(0.99, sum by (namespace, le) (rate(tranche_webhook_admission_duration_seconds_bucket{namespace="{{ $ns }}"}[10m]))) > 1
+        for: 15m
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheAdmissionSlow") }}
+          summary: One of a hundred reviews takes the webhook more than a second.
+          description: Every pod's creation waits for it. Give the webhook more CPU, or more replicas.
       - alert: TrancheCertificateEndsSoon
         # The extender that leads is asked; one that led before remembers an earlier certificate.
         expr: |
@@ -21,6 +38,7 @@ groups:
         for: 1h
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheCertificateEndsSoon") }}
           summary: {{ print "The certificate {{ $labels.certificate }} ends within a week and was not renewed." | quote }}
           description: The webhook's log says why; tranche_webhook_tls_failures_total counts the attempts. The certificate kube-scheduler is the copy that yours shows the extender; copy it anew from its Secret.
       - alert: TrancheCertificatesNotKept
@@ -28,13 +46,15 @@ groups:
         for: 30m
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheCertificatesNotKept") }}
           summary: The webhook fails to keep the certificates of the webhook and of the extender.
           description: Its log says why. What is served now goes on until it ends.
       {{- if .Values.guard.enabled }}
       - alert: TrancheGuardFinding
-        expr: sum by (finding, outcome) (increase(tranche_webhook_guard_findings_total{namespace="{{ $ns }}"}[15m])) > 0
+        expr: sum by (finding, outcome) (increase(tranche_webhook_guard_findings_total{namespace="{{ $ns }}",finding!="privileged"}[15m])) > 0
         labels: {severity: info}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheGuardFinding") }}
           summary: {{ print "Pods reached for GPUs that they were not given: {{ $labels.finding }}, {{ $labels.outcome }}." | quote }}
           description: The events and the webhook's log name the pods.
       {{- end }}
@@ -47,19 +67,71 @@ groups:
         for: 5m
         labels: {severity: critical}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheExtenderDown") }}
           summary: No extender answers, so pods that ask for a GPU wait.
           description: Look at kubectl -n {{ $ns }} get pods -l app.kubernetes.io/component=extender. Running pods are not disturbed.
+      - alert: TrancheExtenderNotReady
+        expr: max by (namespace) (tranche_extender_ready{namespace="{{ $ns }}"}) == 0
+        for: 5m
+        labels: {severity: critical}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheExtenderNotReady") }}
+          summary: No extender is ready, so pods that ask for a GPU wait.
+          description: /readyz of its pods, port 9090, says what is missing. Running pods are not disturbed.
+      - alert: TrancheVerbErrors
+        expr: |
+          sum by (namespace, verb) (rate(tranche_extender_verb_duration_seconds_count{namespace="{{ $ns }}",outcome="error"}[15m]))
+            > 0.1 * sum by (namespace, verb) (rate(tranche_extender_verb_duration_seconds_count{namespace="{{ $ns }}"}[15m]))
+        for: 15m
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheVerbErrors") }}
+          summary: {{ print "More than a tenth of the extender's answers to {{ $labels.verb }} are errors." | quote }}
+          description: kube-scheduler tries these pods again. The FailedScheduling events and the extender's log have the sentence.
+      - alert: TrancheVerbSlow
+        expr: histogram_quantile(0.99, sum by (namespace, verb, le) (rate(tranche_extender_verb_duration_seconds_bucket{namespace="{{ $ns }}"}[10m]))) > 1
+        for: 15m
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheVerbSlow") }}
+          summary: {{ print "One of a hundred answers of the extender to {{ $labels.verb }} takes more than a second." | quote }}
+          description: kube-scheduler decides on one pod at a time, so all pods wait. Give the extender more CPU.
+      - alert: TrancheAcknowledgementsLate
+        expr: increase(tranche_extender_bind_ack_timeouts_total{namespace="{{ $ns }}"}[15m]) > 5
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheAcknowledgementsLate") }}
+          summary: Nodes do not acknowledge the GPUs that pods are assigned, so binds are given up.
+          description: The FailedScheduling events name the nodes. Their plugin is slow, or its stream is.
+      - alert: TrancheWatchOld
+        expr: max by (namespace, kind) (tranche_extender_watch_age_seconds{namespace="{{ $ns }}"}) > 300
+        for: 5m
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheWatchOld") }}
+          summary: {{ print "The extender has not heard of the API server's {{ $labels.kind }} for minutes." | quote }}
+          description: It decides by what it knew. Its log says why the watch does not open.
+      - alert: TrancheStartupTaintStays
+        expr: max by (namespace) (tranche_extender_startup_tainted_nodes{namespace="{{ $ns }}"}) > 0
+        for: 30m
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheStartupTaintStays") }}
+          summary: A node has kept the taint tranche.dev/plugin-not-ready for half an hour.
+          description: Its node plugin does not serve. Look at the plugin's pod on the nodes that have the taint.
       - alert: TrancheReportsStale
         expr: max by (node, uuid) (tranche_extender_gpu_measured{namespace="{{ $ns }}"}) == 0
         for: 10m
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheReportsStale") }}
           summary: {{ print "GPU {{ $labels.uuid }} of node {{ $labels.node }} is placed by grants alone, since its load is unknown." | quote }}
           description: The node plugin there is down, or its stream to the extender is; its log says which.
       - alert: TrancheDrift
         expr: increase(tranche_extender_drift_total{namespace="{{ $ns }}"}[1h]) > 0
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheDrift") }}
           summary: The kubelet gave a pod another GPU than the one assigned.
           description: The pod has its share, but not where load and room asked for it. The extender's log names pod and GPUs.
       - alert: TranchePodsWaitForAHole
@@ -67,12 +139,14 @@ groups:
         for: 30m
         labels: {severity: info}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TranchePodsWaitForAHole") }}
           summary: Pods wait although replicas enough are free, for no GPU has them together.
           description: /inspect shows the holes; the policy packed makes fewer of them.
       - alert: TrancheVerbsShed
         expr: increase(tranche_extender_verbs_shed_total{namespace="{{ $ns }}"}[10m]) > 0
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheVerbsShed") }}
           summary: {{ print "The extender refuses requests ({{ $labels.verb }}) unread, because too many wait." | quote }}
           description: They are tried again by kube-scheduler. Give the extender more CPU if this lasts.
 {{- end }}
@@ -84,13 +158,39 @@ groups:
         for: 5m
         labels: {severity: critical}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheNodePluginNotRegistered") }}
           summary: {{ print "The kubelet of node {{ $labels.node }} does not know the node plugin {{ $labels.pod }}." | quote }}
           description: New GPU pods fail there. The plugin's log says what the kubelet answered.
+      - alert: TrancheNodePluginsGone
+        expr: count by (namespace) (tranche_node_registered{namespace="{{ $ns }}"}) < 0.9 * count by (namespace) (tranche_node_registered{namespace="{{ $ns }}"} offset 30m)
+        for: 10m
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheNodePluginsGone") }}
+          summary: More than a tenth of the node plugins of half an hour ago are gone.
+          description: Where the nodes are still there, look at the DaemonSet's events, its image and its nodeSelector. An autoscaler that has removed nodes is fine.
+      - alert: TrancheNodePluginNotReady
+        expr: tranche_node_ready{namespace="{{ $ns }}"} == 0
+        for: 15m
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheNodePluginNotReady") }}
+          summary: {{ print "The node plugin {{ $labels.pod }} of node {{ $labels.node }} is not ready." | quote }}
+          description: /readyz of the pod, port 9090, says what is missing.
+      - alert: TrancheNvmlSilent
+        expr: tranche_node_nvml_silence_seconds{namespace="{{ $ns }}"} > 120
+        for: 5m
+        labels: {severity: warning}
+        annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheNvmlSilent") }}
+          summary: {{ print "NVML of node {{ $labels.node }} does not answer." | quote }}
+          description: The driver hangs. Look at dmesg and nvidia-smi on the node; a reboot may be needed.
       - alert: TrancheGpuUnhealthy
         expr: tranche_gpu_healthy{namespace="{{ $ns }}"} == 0
         for: 5m
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheGpuUnhealthy") }}
           summary: {{ print "GPU {{ $labels.gpu }} ({{ $labels.UUID }}) of node {{ $labels.node }} takes no new pods." | quote }}
           description: The node's events name the error. It comes back by itself, unless the error needs a reset.
       - alert: TrancheConfigRefused
@@ -98,6 +198,7 @@ groups:
         for: 5m
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheConfigRefused") }}
           summary: {{ print "Node {{ $labels.node }} cannot use the config that it was told to use, and goes on with the last good one." | quote }}
           description: {{ print "The log of pod {{ $labels.pod }} names each error." | quote }}
       - alert: TrancheNodeNotReporting
@@ -105,6 +206,7 @@ groups:
         for: 5m
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheNodeNotReporting") }}
           summary: {{ print "Node {{ $labels.node }} reports to no extender." | quote }}
           description: {{ print "It goes on with best fit. The log of pod {{ $labels.pod }} says why the stream does not open." | quote }}
       - alert: TrancheReadBackOld
@@ -112,6 +214,7 @@ groups:
         for: 5m
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheReadBackOld") }}
           summary: {{ print "The kubelet of node {{ $labels.node }} has not told for minutes who holds which GPU." | quote }}
           description: Its PodResources socket does not answer; kubeletRoot may be wrong on this node.
       - alert: TrancheOveruse
@@ -119,6 +222,7 @@ groups:
         for: 5m
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheOveruse") }}
           summary: {{ print "Container {{ $labels.exported_container }} of pod {{ $labels.exported_namespace }}/{{ $labels.exported_pod }} uses more GPU memory than granted." | quote }}
           description: tranche_container_gpu_memory_used_bytes shows how much. Raise its share, or set nodePlugin.overuse to cordon-gpu.
       {{- if include "tranche.mps" . }}
@@ -127,8 +231,15 @@ groups:
         for: 5m
         labels: {severity: warning}
         annotations:
+          runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheMpsDaemonMissing") }}
           summary: {{ print "Node {{ $labels.node }} shares by MPS, but no MPS control daemon serves." | quote }}
           description: The daemon's pods run on nodes with the label nvidia.com/mps.capable=true; their log says what failed.
       {{- end }}
 {{- end }}
+{{- end -}}
+
+
+{{/* The page of an alert. */}}
+{{- define "tranche.runbook" -}}
+{{ .root.Values.monitoring.runbookUrl }}#{{ .alert | lower }}
 {{- end -}}

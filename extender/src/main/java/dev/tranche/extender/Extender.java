@@ -57,7 +57,7 @@ public final class Extender implements AutoCloseable {
 
   private static final long STOP_S = 10;
   private static final long LABELS_MS = 10_000;
-  private static final long POD_EVENTS_MS = 1_000;
+  private static final long EVERY_SECOND_MS = 1_000;
   private static final long OUTDATED_SHARES_MS = 10_000;
   private static final Logger log = LoggerFactory.getLogger(Extender.class);
 
@@ -83,6 +83,9 @@ public final class Extender implements AutoCloseable {
   private final KubernetesClient client;
   private @Nullable Informers informers;
   private @Nullable HttpServer ops;
+
+  /** As of the last second; metrics are read on another thread than readiness. */
+  private volatile boolean ready;
 
   /**
    * @param client stays the caller's to close
@@ -213,6 +216,8 @@ public final class Extender implements AutoCloseable {
     new JvmMemoryMetrics().bindTo(registry);
     new ProcessorMetrics().bindTo(registry);
     registry.getPrometheusRegistry().register(gpus);
+    metrics.gauge(
+        "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
         "tranche.pending.fragmented.pods",
@@ -250,12 +255,13 @@ public final class Extender implements AutoCloseable {
     informers = watched;
     watched.start();
     ports.start();
-    vertx.setPeriodic(POD_EVENTS_MS, id -> verbs.loop().run(this::podEvents));
+    vertx.setPeriodic(EVERY_SECOND_MS, id -> verbs.loop().run(this::everySecond));
     vertx.setPeriodic(OUTDATED_SHARES_MS, id -> verbs.loop().run(this::outdatedShares));
     vertx.setPeriodic(LABELS_MS, id -> verbs.loop().run(nodeLabels::tick));
   }
 
-  private void podEvents() {
+  private void everySecond() {
+    ready = missing().or(core::notReady).isEmpty();
     unshared.tick();
     outdatedShares.tick();
   }

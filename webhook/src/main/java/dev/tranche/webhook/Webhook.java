@@ -56,6 +56,7 @@ final class Webhook {
             this::kept,
             this::keepingFailed);
     metrics.nodes(cluster, c -> c.nodes().size());
+    metrics.ready(readiness, r -> r.missing().isEmpty());
     metrics.certificateExpiry("ca", () -> readiness.kept().map(Kept::authorityExpiry));
     metrics.certificateExpiry("webhook", () -> readiness.kept().map(k -> k.webhook().expiry()));
     metrics.certificateExpiry("extender", () -> readiness.kept().map(Kept::extenderExpiry));

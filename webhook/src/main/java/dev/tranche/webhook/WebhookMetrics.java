@@ -14,6 +14,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 
@@ -70,7 +71,8 @@ public final class WebhookMetrics {
                 Duration.ofMillis(10),
                 Duration.ofMillis(50),
                 Duration.ofMillis(250),
-                Duration.ofSeconds(1))
+                Duration.ofSeconds(1),
+                Duration.ofSeconds(10))
             .register(registry);
     tlsFailures =
         Counter.builder("tranche_webhook_tls_failures")
@@ -167,6 +169,13 @@ public final class WebhookMetrics {
 
   public void tlsFailed() {
     tlsFailures.increment();
+  }
+
+  /** Watches whether reviews can be answered. */
+  <T> void ready(T source, Predicate<T> ready) {
+    Gauge.builder("tranche_webhook_ready", source, s -> ready.test(s) ? 1 : 0)
+        .description("1 while /readyz says ready, else 0")
+        .register(registry);
   }
 
   /** Watches how many labelled nodes are known. */

@@ -1,10 +1,16 @@
 package dev.tranche.e2e.chart;
 
+import static java.util.Objects.requireNonNull;
+
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.nio.file.Path;
+import java.util.List;
 import java.util.Map;
+import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /** The chart's PrometheusRule with every part on. */
 final class Alerts {
@@ -16,6 +22,41 @@ final class Alerts {
 
   /** As a rule file of Prometheus, YAML. */
   static String ruleFile() {
+    return Serialization.asYaml(spec());
+  }
+
+  /** The same without some of the annotations; promtool wants all that are there to be expected. */
+  static String ruleFileWithout(Predicate<String> annotation) {
+    Map<String, Object> spec = spec();
+    rules(spec).forEach(rule -> map(rule.get("annotations")).keySet().removeIf(annotation));
+    return Serialization.asYaml(spec);
+  }
+
+  /** Where each alert says that its page is, by the alert's name. */
+  static Map<String, String> pages() {
+    return rules(spec())
+        .collect(
+            Collectors.toMap(
+                rule -> String.valueOf(rule.get("alert")),
+                rule -> String.valueOf(map(rule.get("annotations")).get("runbook_url"))));
+  }
+
+  private static Stream<Map<String, Object>> rules(Map<String, Object> spec) {
+    return list(spec.get("groups"))
+        .flatMap(group -> list(map(group).get("rules")))
+        .map(Alerts::map);
+  }
+
+  private static Stream<?> list(@Nullable Object value) {
+    return ((List<?>) requireNonNull(value)).stream();
+  }
+
+  @SuppressWarnings("unchecked")
+  private static Map<String, Object> map(@Nullable Object value) {
+    return (Map<String, Object>) requireNonNull(value);
+  }
+
+  private static Map<String, Object> spec() {
     var values =
         Map.<String, Object>of(
             "monitoring.prometheusRule.enabled",
@@ -31,7 +72,7 @@ final class Alerts {
     return Stream.of(text.split("\n---\n"))
         .filter(document -> document.contains("kind: PrometheusRule"))
         .map(rule -> Serialization.unmarshal(rule, GenericKubernetesResource.class))
-        .map(rule -> Serialization.asYaml(rule.getAdditionalProperties().get("spec")))
+        .map(rule -> map(rule.getAdditionalProperties().get("spec")))
         .findFirst()
         .orElseThrow();
   }

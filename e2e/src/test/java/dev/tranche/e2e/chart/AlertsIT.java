@@ -20,11 +20,29 @@ class AlertsIT {
 
   @Test
   void alerts_fireForWhatTheyName_andStayQuietOtherwise(@TempDir Path folder) throws Exception {
-    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFile());
-    try (var cases = AlertsIT.class.getResourceAsStream("/chart/alerts.yaml")) {
-      Files.write(folder.resolve("cases.yaml"), requireNonNull(cases).readAllBytes());
-    }
+    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFileWithout("runbook_url"::equals));
+    Files.writeString(folder.resolve("cases.yaml"), resource("/chart/alerts.yaml"));
     assertThat(promtool(folder, "test rules cases.yaml")).contains("SUCCESS");
+  }
+
+  @Test
+  void everyAlert_firesForWhatItNames(@TempDir Path folder) throws Exception {
+    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFileWithout(annotation -> true));
+    String cases = resource("/chart/alerts-fire.yaml");
+    Files.writeString(folder.resolve("cases.yaml"), cases);
+    assertThat(promtool(folder, "test rules cases.yaml")).contains("SUCCESS");
+    String annotated = resource("/chart/alerts.yaml");
+    assertThat(Alerts.pages().keySet())
+        .allSatisfy(
+            alert ->
+                assertThat(cases + annotated)
+                    .containsPattern("alertname: " + alert + "\\n *exp_alerts: *(\\n *- |\\[\\{)"));
+  }
+
+  private static String resource(String name) throws Exception {
+    try (var in = AlertsIT.class.getResourceAsStream(name)) {
+      return new String(requireNonNull(in).readAllBytes(), UTF_8);
+    }
   }
 
   private static String promtool(Path folder, String arguments) throws Exception {

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
@@ -17,7 +19,24 @@ class MonitoringTest {
   void alerts_askForMetricsThatThereAre() throws IOException {
     String known = Files.readString(Path.of("../docs/metrics.md"));
     var asked = METRIC.matcher(Alerts.ruleFile()).results().map(MatchResult::group).distinct();
-    assertThat(asked).hasSizeGreaterThan(10).allMatch(metric -> known.contains("`" + metric + "`"));
+    assertThat(asked)
+        .hasSizeGreaterThan(10)
+        .map(metric -> metric.replaceAll("_(bucket|count|sum)$", ""))
+        .allMatch(metric -> known.contains("`" + metric + "`"));
+  }
+
+  @Test
+  void everyAlert_hasAHeadingOnThePageThatItNames() throws IOException {
+    List<String> headings =
+        Files.readAllLines(Path.of("../docs/alerts.md")).stream()
+            .filter(line -> line.startsWith("## "))
+            .map(line -> line.substring(3))
+            .toList();
+    Map<String, String> pages = Alerts.pages();
+    assertThat(headings).containsExactlyInAnyOrderElementsOf(pages.keySet());
+    pages.forEach(
+        (alert, page) ->
+            assertThat(page).isEqualTo("docs/alerts.md#" + alert.toLowerCase(Locale.ROOT)));
   }
 
   @Test

@@ -28,7 +28,10 @@ public final class ExtenderMetrics {
     Duration.ofMillis(250),
     Duration.ofMillis(500),
     Duration.ofSeconds(1),
+    Duration.ofMillis(2_500),
     Duration.ofSeconds(5),
+    // As long as kube-scheduler waits by the chart's configuration.
+    Duration.ofSeconds(10),
   };
 
   private final MeterRegistry registry;
