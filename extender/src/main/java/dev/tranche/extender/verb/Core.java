@@ -40,7 +40,7 @@ public final class Core {
   static final long DECIDE_WITHIN_MS = 3_000;
 
   /** At the clock, by who looks at many nodes: often enough to stop well within a millisecond. */
-  static final int LOOK_EVERY = 64;
+  static final int LOOK_EVERY = 16;
 
   /** A pod is known for long enough when the mean of its use has forgotten half that often. */
   private static final double HALF_LIVES_YOUNG = 3;

@@ -2,7 +2,6 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import io.vertx.core.Future;
@@ -70,8 +69,11 @@ public final class Waiting {
   }
 
   private static boolean fragmented(Evaluation evaluation) {
-    return evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)
-        && reason == Reason.FRAGMENTED;
+    return evaluation
+        .outcome()
+        .refusal()
+        .filter(reason -> reason == Reason.FRAGMENTED || reason == Reason.TOO_FEW_GPUS)
+        .isPresent();
   }
 
   /** Pods that wait for a hole: an autoscaler sees enough replicas and adds no node. */
