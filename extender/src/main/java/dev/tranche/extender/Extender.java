@@ -243,6 +243,10 @@ public final class Extender implements AutoCloseable {
         "tranche.extender.waiting.pods",
         "Rejected pods that are woken when a GPU has room.",
         core.waiting::size);
+    metrics.gauge(
+        "tranche.extender.waiting.untried.nodes",
+        "Nodes whose room has grown and that rejected pods are still to be tried on.",
+        core.waiting::untriedNodes);
   }
 
   private void hearAndSee() {

@@ -55,7 +55,7 @@ final class NodeBook {
   long version;
 
   private final Changes changes;
-  private Map<String, Integer> room = Map.of();
+  private Map<String, GpuRoom> room = Map.of();
   private long roomVersion = -1;
 
   NodeBook(String name, Changes changes) {
@@ -270,8 +270,8 @@ final class NodeBook {
     return stray;
   }
 
-  /** Replicas that a new pod could get, per uuid; of an unchanged page the same map. */
-  Map<String, Integer> room() {
+  /** What a new pod could get, per uuid; of an unchanged page the same map. */
+  Map<String, GpuRoom> room() {
     if (roomVersion != version) {
       room = roomNow();
       roomVersion = version;
@@ -279,14 +279,14 @@ final class NodeBook {
     return room;
   }
 
-  private Map<String, Integer> roomNow() {
+  private Map<String, GpuRoom> roomNow() {
     if (availability() != Availability.AVAILABLE) {
       return Map.of();
     }
-    var room = new HashMap<String, Integer>();
+    var room = new HashMap<String, GpuRoom>();
     for (NodeView.Gpu gpu : view(h -> true, Long.MAX_VALUE).gpus()) {
       if (gpu.facts().healthy() && !gpu.cordoned()) {
-        room.put(gpu.facts().uuid(), gpu.freeReplicas());
+        room.put(gpu.facts().uuid(), GpuRoom.of(gpu));
       }
     }
     return room;

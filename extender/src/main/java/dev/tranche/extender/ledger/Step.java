@@ -9,7 +9,7 @@ import java.util.Map;
 final class Step {
   private final long nowMs;
   private final List<Decision> decisions = new ArrayList<>();
-  private final Map<NodeBook, Map<String, Integer>> before = new LinkedHashMap<>();
+  private final Map<NodeBook, Map<String, GpuRoom>> before = new LinkedHashMap<>();
 
   Step(long nowMs) {
     this.nowMs = nowMs;
@@ -37,10 +37,10 @@ final class Step {
     return decisions;
   }
 
-  private void grew(NodeBook node, Map<String, Integer> roomBefore) {
+  private void grew(NodeBook node, Map<String, GpuRoom> roomBefore) {
     boolean grew =
         node.room().entrySet().stream()
-            .anyMatch(now -> now.getValue() > roomBefore.getOrDefault(now.getKey(), 0));
+            .anyMatch(now -> now.getValue().grewSince(roomBefore.get(now.getKey())));
     if (grew) {
       decisions.add(new Decision.RoomGrew(node.name));
     }

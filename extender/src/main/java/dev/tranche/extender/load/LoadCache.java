@@ -26,7 +26,7 @@ public final class LoadCache {
   public enum News {
     NONE,
     SOME,
-    /** More memory is free than before. */
+    /** More memory may be free than before. */
     EASED;
 
     News or(News other) {

@@ -61,14 +61,15 @@ final class NodeReadings {
   }
 
   private News news(int i, LoadReading reading, Map<String, Double> means) {
-    if (memoryUsedBytes[i] > reading.memoryUsedBytes()) {
+    boolean others = !memoryUsedBytesByPod[i].equals(reading.memoryUsedBytesByPod());
+    // What is a known pod's is within its grant, and what is nobody's is not.
+    if (memoryUsedBytes[i] > reading.memoryUsedBytes() || others) {
       return News.EASED;
     }
     boolean same =
         memoryUsedBytes[i] == reading.memoryUsedBytes()
             && smMean[i] == reading.smMean()
             && processes[i] == reading.processes()
-            && memoryUsedBytesByPod[i].equals(reading.memoryUsedBytesByPod())
             && smByPod[i].equals(means);
     return same ? News.NONE : News.SOME;
   }

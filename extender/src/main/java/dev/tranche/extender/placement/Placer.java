@@ -1,6 +1,5 @@
 package dev.tranche.extender.placement;
 
-import dev.tranche.api.Demand;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -24,10 +23,13 @@ public final class Placer {
     if (eligible.isEmpty()) {
       return new Outcome.DoesNotFit(refused);
     }
-    Optional<Placement> found = new Search(ask.demand(), slots(eligible, true, true), order).run();
-    return found
-        .<Outcome>map(Outcome.Fits::new)
-        .orElseGet(() -> new Outcome.DoesNotFit(missing(ask.demand(), eligible, order)));
+    var steps = new Steps();
+    var search = new Search(ask.plan(), eligible, true, true, steps);
+    return switch (search.run(order)) {
+      case Search.Result.Found(Placement placement) -> new Outcome.Fits(placement);
+      case Search.Result.GaveUp gaveUp -> new Outcome.Undecided();
+      case Search.Result.None none -> missing(ask.plan(), eligible, steps);
+    };
   }
 
   /** Why one GPU may not serve the pod, whatever room it has. */
@@ -44,24 +46,35 @@ public final class Placer {
     return gpu.healthy() && !gpu.cordoned() ? Optional.empty() : Optional.of(Reason.UNFIT);
   }
 
-  private static Reason missing(Demand demand, List<GpuView> gpus, GpuOrder order) {
-    if (new Search(demand, slots(gpus, false, true), order).run().isPresent()) {
-      return Reason.MEMORY;
-    }
-    if (new Search(demand, slots(gpus, false, false), order).run().isPresent()) {
-      return Reason.CLIENTS;
-    }
+  /** The pod does not fit; the nearest miss is what it would fit without. */
+  private static Outcome missing(Plan plan, List<GpuView> gpus, Steps steps) {
     int free = gpus.stream().mapToInt(GpuView::freeReplicas).sum();
-    return free >= demand.peakReplicas() ? Reason.FRAGMENTED : Reason.FULL;
+    if (free < plan.peakReplicas) {
+      return new Outcome.DoesNotFit(Reason.FULL);
+    }
+    boolean memory = gpus.stream().anyMatch(g -> g.replicasByMemory() < g.freeReplicas());
+    boolean clients = gpus.stream().anyMatch(g -> g.freeClients() != GpuView.UNLIMITED);
+    return (memory ? without(plan, gpus, true, Reason.MEMORY, steps) : Optional.<Outcome>empty())
+        .or(() -> clients ? without(plan, gpus, false, Reason.CLIENTS, steps) : Optional.empty())
+        .orElseGet(() -> new Outcome.DoesNotFit(scattered(plan, gpus)));
   }
 
-  private static List<Slot> slots(List<GpuView> gpus, boolean memory, boolean clients) {
-    var slots = new ArrayList<Slot>(gpus.size());
-    for (GpuView gpu : gpus) {
-      int byMemory = memory ? gpu.replicasByMemory() : gpu.replicas();
-      int room = Math.min(gpu.freeReplicas(), byMemory);
-      slots.add(new Slot(gpu, room, clients ? gpu.freeClients() : GpuView.UNLIMITED));
-    }
-    return slots;
+  /**
+   * As if real free memory did not matter. Empty if it would not fit either.
+   *
+   * @param clients whether MPS client slots do
+   */
+  private static Optional<Outcome> without(
+      Plan plan, List<GpuView> gpus, boolean clients, Reason reason, Steps steps) {
+    return switch (new Search(plan, gpus, false, clients, steps).run()) {
+      case Search.Result.Found found -> Optional.of(new Outcome.DoesNotFit(reason));
+      case Search.Result.GaveUp gaveUp -> Optional.of(new Outcome.Undecided());
+      case Search.Result.None none -> Optional.empty();
+    };
+  }
+
+  private static Reason scattered(Plan plan, List<GpuView> gpus) {
+    boolean whole = gpus.stream().anyMatch(g -> g.freeReplicas() >= plan.largestShare);
+    return whole ? Reason.TOO_FEW_GPUS : Reason.FRAGMENTED;
   }
 }

@@ -1,7 +1,7 @@
 package dev.tranche.extender.placement;
 
 /**
- * Why a node is refused: ten fixed sentences. They carry no figures, since kube-scheduler writes
+ * Why a node is refused: twelve fixed sentences. They carry no figures, since kube-scheduler writes
  * the distinct ones into the pod's condition, and a text that changes wakes the pod again for ever.
  * Figures are for the event and for /explain.
  */
@@ -15,8 +15,15 @@ public enum Reason {
   FULL("the node's GPUs have too few free replicas", false),
   // No smaller number of pods elsewhere on the node makes a hole: preemption counts totals only.
   FRAGMENTED("the node's free GPU replicas are scattered: no GPU has room for a whole share", true),
+  // Likewise.
+  TOO_FEW_GPUS(
+      "the node's free GPU replicas are scattered: too few GPUs have room for a whole share", true),
   CLIENTS("the node's GPUs have too few free MPS client slots", false),
-  MEMORY("the node's GPUs have too little real free memory", false);
+  MEMORY("the node's GPUs have too little real free memory", false),
+  // Nothing is known, so it must not count as something that no eviction mends.
+  UNDECIDED(
+      "the pod has too many different shares to find their GPUs in time; this is tried again",
+      false);
 
   private final String sentence;
   private final boolean unresolvable;

@@ -3,62 +3,112 @@ package dev.tranche.extender.placement;
 import dev.tranche.api.Demand;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Depth-first over the shares, GPUs in the policy's order, so that the first complete answer is the
- * policy's best. Plain requests that fit no GPU whole are spread over as few as possible.
+ * Finds GPUs for all shares of a pod, the first choice of the policy where it can. Plain requests
+ * that fit no GPU whole are spread over as few as possible.
+ *
+ * <p>To fit shares of any size on GPUs is bin packing, so no search is both exact and short for
+ * every pod. This one is exact as long as it has steps left, and otherwise says so.
  */
 final class Search {
-  /** A search that takes longer is given up: such a pod is refused rather than the loop held. */
-  private static final int STEPS_MAX = 20_000;
+  /** Smaller shares than so many sizes are placed in the order of the last of them. */
+  private static final int ORDERS_MAX = 3;
 
-  private final Demand demand;
-  private final List<Slot> slots;
-  private final GpuOrder order;
-  private int steps;
+  private final Plan plan;
+  private final List<GpuView> gpus;
+  private final boolean memory;
+  private final boolean clients;
+  private final Steps steps;
 
-  Search(Demand demand, List<Slot> slots, GpuOrder order) {
-    this.demand = demand;
-    this.slots = slots;
-    this.order = order;
+  /**
+   * @param memory whether real free memory limits the room
+   * @param clients whether MPS client slots do
+   * @param steps that all searches on the node share
+   */
+  Search(Plan plan, List<GpuView> gpus, boolean memory, boolean clients, Steps steps) {
+    this.plan = plan;
+    this.gpus = gpus;
+    this.memory = memory;
+    this.clients = clients;
+    this.steps = steps;
   }
 
-  /** One share of one container. */
-  private record Item(int container, int replicas) {}
+  sealed interface Result {
+    record Found(Placement placement) implements Result {}
 
-  Optional<Placement> run() {
-    return demand.onOneGpu() ? together() : apart();
+    /** There surely is none. */
+    record None() implements Result {}
+
+    /** The search was too long, and nothing is known. */
+    record GaveUp() implements Result {}
+  }
+
+  private static final Result NONE = new Result.None();
+  private static final Result GAVE_UP = new Result.GaveUp();
+
+  /** By the policy. */
+  Result run(GpuOrder order) {
+    return search(order);
+  }
+
+  /** Any placement. */
+  Result run() {
+    return search(null);
+  }
+
+  private Result search(@Nullable GpuOrder order) {
+    Room room = room();
+    if (room.total() < plan.peakReplicas) {
+      return NONE;
+    }
+    if (plan.onOneGpu) {
+      return together(room, order);
+    }
+    if (plan.tooManyShares) {
+      return GAVE_UP;
+    }
+    if (plan.all.count() == 1) {
+      int gpu = best(room, plan.peakReplicas, 1, order);
+      if (gpu >= 0) {
+        return new Result.Found(placed(plan.all, new int[] {gpu}, List.of()));
+      }
+      return plan.allSplittable ? split(room, plan.firm, new int[0]) : NONE;
+    }
+    return apart(room, order);
+  }
+
+  private Room room() {
+    steps.take(gpus.size());
+    return new Room(gpus, memory, clients);
   }
 
   /** All containers on one GPU that holds the peak. */
-  private Optional<Placement> together() {
-    int peak = demand.peakReplicas();
-    int clients = demand.containers().size();
-    boolean single = demand.containers().stream().allMatch(c -> c.shares().size() == 1);
-    if (single) {
-      Slot best = best(peak, clients);
-      if (best != null) {
-        return Optional.of(peaked(List.of(new Placement.Share(best.gpu.uuid(), peak))));
+  private Result together(Room room, @Nullable GpuOrder order) {
+    int peak = plan.peakReplicas;
+    if (plan.singleShares) {
+      int gpu = best(room, peak, plan.demand.containers().size(), order);
+      if (gpu >= 0) {
+        return new Result.Found(peaked(List.of(new Placement.Share(uuid(gpu), peak))));
       }
     }
     // What init containers leave behind on a second GPU nobody can see, so only what no GPU could
     // hold whole is split.
-    boolean plain =
-        peak > demand.replicasPerGpu()
-            && demand.containers().stream().allMatch(Demand.Container::splittable);
-    return plain ? fill(peak).map(this::peaked) : Optional.empty();
+    boolean plain = peak > plan.demand.replicasPerGpu() && plan.allSplittable;
+    return plain
+        ? fill(room, peak).<Result>map(shares -> new Result.Found(peaked(shares))).orElse(NONE)
+        : NONE;
   }
 
   /** Containers that last take theirs one after the other; ordinary init containers share. */
   private Placement peaked(List<Placement.Share> peak) {
     var containers = new ArrayList<Placement.Container>();
     int skip = 0;
-    for (Demand.Container container : Placement.steered(demand)) {
+    for (Demand.Container container : Placement.steered(plan.demand)) {
       int replicas = container.replicas();
       containers.add(new Placement.Container(container.name(), section(peak, skip, replicas)));
       skip += container.kind() == Demand.Kind.INIT ? 0 : replicas;
@@ -88,112 +138,149 @@ final class Search {
     return taken;
   }
 
-  private Optional<Placement> apart() {
-    var chosen = new ArrayList<List<Placement.Share>>();
-    demand.containers().forEach(c -> chosen.add(new ArrayList<>()));
-    if (assign(items(false), 0, chosen)) {
-      return Optional.of(placed(chosen));
+  /** Each share where the policy wants it, or else where there is room, or else split. */
+  private Result apart(Room room, @Nullable GpuOrder order) {
+    Found whole = assign(plan.all, room, order);
+    if (whole.gpus() != null) {
+      return new Result.Found(placed(plan.all, whole.gpus(), List.of()));
     }
-    boolean anySplittable = demand.containers().stream().anyMatch(Demand.Container::splittable);
-    if (!anySplittable || !assign(items(true), 0, chosen)) {
-      return Optional.empty();
+    if (!plan.anySplittable) {
+      return whole.decided() ? NONE : GAVE_UP;
     }
-    for (int i = 0; i < demand.containers().size(); i++) {
-      Demand.Container container = demand.containers().get(i);
-      if (container.splittable()) {
-        Optional<List<Placement.Share>> filled = fill(container.replicas());
-        if (filled.isEmpty()) {
-          return Optional.empty();
-        }
-        chosen.set(i, filled.get());
-      }
+    Found firm =
+        plan.firm.count() == 0 ? new Found(new int[0], true) : assign(plan.firm, room, order);
+    if (firm.gpus() == null) {
+      return firm.decided() ? NONE : GAVE_UP;
     }
-    return Optional.of(placed(chosen));
+    return split(room, plan.firm, firm.gpus());
   }
 
-  private Placement placed(List<List<Placement.Share>> chosen) {
-    var containers = new ArrayList<Placement.Container>();
-    for (int i = 0; i < chosen.size(); i++) {
-      String name = demand.containers().get(i).name();
-      containers.add(new Placement.Container(name, chosen.get(i)));
+  /**
+   * @param gpus by share; null: none were found
+   * @param decided that there are none
+   */
+  @SuppressWarnings("ArrayRecordComponent") // Read at once, and never compared.
+  private record Found(int @Nullable [] gpus, boolean decided) {}
+
+  /** In the policy's order; if that takes long, the fullest GPUs first, which rarely does. */
+  private Found assign(Shares shares, Room room, @Nullable GpuOrder order) {
+    if (order != null) {
+      Found found = assign(shares, room, orders(shares, order));
+      if (found.decided()) {
+        return found;
+      }
+    }
+    int[] fullestFirst = sorted(Comparator.comparingInt(room::of));
+    return assign(shares, room, Backtracking.same(fullestFirst, shares.count()));
+  }
+
+  private Found assign(Shares shares, Room room, int[][] orders) {
+    var backtracking = new Backtracking(shares, room, orders, steps.left());
+    Backtracking.Result result = backtracking.run();
+    steps.take(backtracking.steps());
+    if (result != Backtracking.Result.FOUND) {
+      return new Found(null, result == Backtracking.Result.NONE);
+    }
+    return new Found(IntStream.range(0, shares.count()).map(backtracking::gpu).toArray(), true);
+  }
+
+  /** Each size of share has its own; a sort for each of hundreds would take too long. */
+  private int[][] orders(Shares shares, GpuOrder order) {
+    var orders = new int[shares.count()][];
+    int made = 0;
+    for (int i = 0; i < orders.length; i++) {
+      boolean other = i == 0 || shares.replicas[i] != shares.replicas[i - 1];
+      if (other && made < ORDERS_MAX) {
+        Comparator<GpuView> best = order.forShare(shares.replicas[i]);
+        orders[i] = sorted((a, b) -> best.compare(gpus.get(a), gpus.get(b)));
+        made++;
+      } else {
+        orders[i] = orders[i - 1];
+      }
+    }
+    return orders;
+  }
+
+  private int[] sorted(Comparator<Integer> order) {
+    return IntStream.range(0, gpus.size())
+        .boxed()
+        .sorted(order)
+        .mapToInt(Integer::intValue)
+        .toArray();
+  }
+
+  /** Those that may lie on several GPUs, after the others are placed. */
+  private Result split(Room room, Shares firm, int[] firmGpus) {
+    var filled = new ArrayList<List<Placement.Share>>();
+    for (Demand.Container container : plan.demand.containers()) {
+      if (!container.splittable()) {
+        filled.add(List.of());
+        continue;
+      }
+      Optional<List<Placement.Share>> shares = fill(room, container.replicas());
+      if (shares.isEmpty()) {
+        // There are replicas enough. With client slots, another choice before might have left them.
+        boolean first = firm.count() == 0 && filled.isEmpty();
+        return first || !room.limited() ? NONE : GAVE_UP;
+      }
+      filled.add(shares.get());
+    }
+    return new Result.Found(placed(firm, firmGpus, filled));
+  }
+
+  /**
+   * @param filled by container, where any was split
+   */
+  private Placement placed(Shares shares, int[] chosen, List<List<Placement.Share>> filled) {
+    List<Demand.Container> asking = plan.demand.containers();
+    var byContainer = new ArrayList<List<Placement.Share>>(asking.size());
+    for (int i = 0; i < asking.size(); i++) {
+      byContainer.add(filled.isEmpty() ? new ArrayList<>() : new ArrayList<>(filled.get(i)));
+    }
+    for (int i = 0; i < chosen.length; i++) {
+      byContainer
+          .get(shares.containers[i])
+          .add(new Placement.Share(uuid(chosen[i]), shares.replicas[i]));
+    }
+    var containers = new ArrayList<Placement.Container>(asking.size());
+    for (int i = 0; i < asking.size(); i++) {
+      containers.add(new Placement.Container(asking.get(i).name(), byContainer.get(i)));
     }
     return Placement.of(containers);
   }
 
-  private List<Item> items(boolean firmOnly) {
-    var items = new ArrayList<Item>();
-    for (int i = 0; i < demand.containers().size(); i++) {
-      Demand.Container container = demand.containers().get(i);
-      if (!firmOnly || !container.splittable()) {
-        for (int replicas : container.shares()) {
-          items.add(new Item(i, replicas));
-        }
-      }
-    }
-    return items;
-  }
-
-  private boolean assign(List<Item> items, int at, List<List<Placement.Share>> chosen) {
-    if (at == items.size()) {
-      return true;
-    }
-    Item item = items.get(at);
-    List<Placement.Share> own = chosen.get(item.container());
-    Set<String> used = new HashSet<>();
-    own.forEach(s -> used.add(s.uuid()));
-    for (Slot slot : ordered(item.replicas())) {
-      if (used.contains(slot.gpu.uuid()) || !slot.fits(item.replicas(), 1)) {
-        continue;
-      }
-      if (++steps > STEPS_MAX) {
-        return false;
-      }
-      slot.take(item.replicas(), 1);
-      own.add(new Placement.Share(slot.gpu.uuid(), item.replicas()));
-      if (assign(items, at + 1, chosen)) {
-        return true;
-      }
-      own.removeLast();
-      slot.giveBack(item.replicas(), 1);
-    }
-    return false;
-  }
-
   /** Emptiest GPUs first: that takes the fewest. */
-  private Optional<List<Placement.Share>> fill(int replicas) {
-    var shares = new ArrayList<Placement.Share>();
+  private Optional<List<Placement.Share>> fill(Room room, int replicas) {
+    var shares = new ArrayList<Placement.Share>(1);
     int left = replicas;
-    List<Slot> emptiest =
-        slots.stream().sorted(Comparator.comparingInt((Slot s) -> -s.room())).toList();
-    for (Slot slot : emptiest) {
-      int take = Math.min(left, slot.room());
-      if (take > 0) {
-        slot.take(take, 1);
-        shares.add(new Placement.Share(slot.gpu.uuid(), take));
-        left -= take;
+    while (left > 0) {
+      steps.take(room.size());
+      int gpu = room.emptiest();
+      int take = Math.min(left, room.of(gpu));
+      if (take == 0) {
+        return Optional.empty();
       }
+      room.take(gpu, take);
+      shares.add(new Placement.Share(uuid(gpu), take));
+      left -= take;
     }
-    return left == 0 ? Optional.of(shares) : Optional.empty();
+    return Optional.of(shares);
   }
 
-  /** The first of {@link #ordered} that fits, without the order: most pods want no more. */
-  private @Nullable Slot best(int replicas, int clients) {
-    Comparator<GpuView> order = this.order.forShare(replicas);
-    Slot best = null;
-    for (Slot slot : slots) {
-      boolean fits = slot.fits(replicas, clients);
-      if (fits && (best == null || order.compare(slot.gpu, best.gpu) < 0)) {
-        best = slot;
+  /** The first that fits, without a sort: most pods want no more. None: -1. */
+  private int best(Room room, int replicas, int clients, @Nullable GpuOrder order) {
+    Comparator<GpuView> better = order == null ? (_, _) -> 0 : order.forShare(replicas);
+    int best = -1;
+    for (int gpu = 0; gpu < room.size(); gpu++) {
+      boolean fits = room.fits(gpu, replicas, clients);
+      if (fits && (best < 0 || better.compare(gpus.get(gpu), gpus.get(best)) < 0)) {
+        best = gpu;
       }
     }
     return best;
   }
 
-  private List<Slot> ordered(int replicas) {
-    if (slots.size() == 1) {
-      return slots;
-    }
-    Comparator<GpuView> best = order.forShare(replicas);
-    return slots.stream().sorted((a, b) -> best.compare(a.gpu, b.gpu)).toList();
+  private String uuid(int gpu) {
+    return gpus.get(gpu).uuid();
   }
 }

@@ -3,8 +3,10 @@ package dev.tranche.extender.score;
 import dev.tranche.extender.placement.GpuOrder;
 import dev.tranche.extender.placement.GpuView;
 import java.util.Comparator;
+import java.util.IdentityHashMap;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 
 /** How GPUs compare: each policy is one line of a table. */
@@ -19,7 +21,7 @@ public enum Policy {
   /** {@link #LOAD} while idle GPUs are scarce: the least {@link Overload} to be expected. */
   SPARING(
       share ->
-          Comparator.comparingLong((GpuView gpu) -> costStep(gpu, share))
+          Comparator.comparingLong(costSteps(share))
               .thenComparing(Comparator.comparingDouble(GpuView::memoryHeadroom).reversed())
               .thenComparingInt(GpuView::index)),
   /** Most free replicas. */
@@ -66,6 +68,12 @@ public enum Policy {
 
   private static long loadStep(GpuView gpu) {
     return Math.round((gpu.measured() ? gpu.smLoad() : UNMEASURED_LOAD) / LOAD_STEP);
+  }
+
+  /** Of one sort: a GPU is compared more than once, and its cost is dear. */
+  private static ToLongFunction<GpuView> costSteps(int share) {
+    var known = new IdentityHashMap<GpuView, Long>();
+    return gpu -> known.computeIfAbsent(gpu, g -> costStep(g, share));
   }
 
   private static long costStep(GpuView gpu, int share) {

@@ -40,7 +40,7 @@ public final class Core {
   static final long DECIDE_WITHIN_MS = 3_000;
 
   /** At the clock, by who looks at many nodes: often enough to stop well within a millisecond. */
-  static final int LOOK_EVERY = 64;
+  static final int LOOK_EVERY = 16;
 
   /** A pod is known for long enough when the mean of its use has forgotten half that often. */
   private static final double HALF_LIVES_YOUNG = 3;
@@ -89,7 +89,7 @@ public final class Core {
         new LoadCache(staleAfterMs, timing.youngMs() / HALF_LIVES_YOUNG, timing.newcomerMs());
     this.fleet = new Fleet(ledger, loads, timing, guard);
     this.evaluations = new Evaluations(ledger, loads, fleet);
-    this.waiting = new Waiting(fleet, metrics);
+    this.waiting = new Waiting(ledger, evaluations, fleet, metrics);
     this.explanations = new Explanations();
     this.nodes = nodes;
     this.api = api;
@@ -286,7 +286,7 @@ public final class Core {
   public void tick() {
     told(new Event.Tick());
     evaluations.follow();
-    waiting.wake(this::policyOf, nowMs(), this::wake);
+    waiting.wake(this::policyOf, this::nowMs, this::wake);
   }
 
   private Future<?> wake(String node) {

@@ -29,7 +29,7 @@ public record Evaluation(
     Idleness idleness) {
   /** Nothing has been heard of the node. */
   boolean silent() {
-    return outcome instanceof Outcome.DoesNotFit(Reason reason) && reason == Reason.NO_REPORT;
+    return outcome.refusal().filter(reason -> reason == Reason.NO_REPORT).isPresent();
   }
 
   public Optional<Placement> placement() {

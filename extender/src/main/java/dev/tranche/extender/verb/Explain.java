@@ -4,9 +4,7 @@ import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placement;
-import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.Explanations.Chosen;
 import dev.tranche.extender.verb.Explanations.Scored;
@@ -214,9 +212,7 @@ public final class Explain {
         new JsonObject()
             .put("node", evaluation.node())
             .put("largestHole", Figures.largestHole(evaluation));
-    if (evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)) {
-      json.put("reason", reason.sentence());
-    }
+    evaluation.outcome().refusal().ifPresent(reason -> json.put("reason", reason.sentence()));
     return json.put("gpus", gpus(evaluation, evaluation.gpus()));
   }
 

@@ -1,7 +1,6 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
 import java.util.List;
@@ -78,10 +77,7 @@ public final class Figures {
   }
 
   static String node(Evaluation evaluation) {
-    String reason =
-        evaluation.outcome() instanceof Outcome.DoesNotFit(Reason refused)
-            ? refused.sentence()
-            : "fits";
+    String reason = evaluation.outcome().refusal().map(Reason::sentence).orElse("fits");
     var text = new StringBuilder("node ").append(evaluation.node()).append(": ").append(reason);
     if (!evaluation.gpus().isEmpty()) {
       text.append("; largest hole ").append(largestHole(evaluation));

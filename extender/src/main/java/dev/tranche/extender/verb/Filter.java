@@ -3,7 +3,6 @@ package dev.tranche.extender.verb;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Idleness;
 import dev.tranche.extender.score.Policy;
@@ -210,19 +209,16 @@ public final class Filter {
   }
 
   private static boolean couldChange(Evaluation evaluation) {
-    return evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)
-        && switch (reason) {
-          case FULL, FRAGMENTED, CLIENTS, MEMORY -> true;
-          default -> false;
-        };
+    return switch (evaluation.outcome().refusal().orElse(null)) {
+      case FULL, FRAGMENTED, TOO_FEW_GPUS, CLIENTS, MEMORY, UNDECIDED -> true;
+      case null, default -> false;
+    };
   }
 
   private static Map<String, Reason> reasons(List<Evaluation> refused) {
     var reasons = new LinkedHashMap<String, Reason>();
     for (Evaluation evaluation : refused) {
-      if (evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)) {
-        reasons.put(evaluation.node(), reason);
-      }
+      evaluation.outcome().refusal().ifPresent(r -> reasons.put(evaluation.node(), r));
     }
     return reasons;
   }

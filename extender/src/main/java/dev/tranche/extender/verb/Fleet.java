@@ -79,12 +79,7 @@ public final class Fleet {
   }
 
   static Evaluation evaluate(String node, Ask ask, Seen seen, Policy policy) {
-    Outcome outcome =
-        switch (seen.availability()) {
-          case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
-          case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
-          case AVAILABLE -> Placer.place(ask, seen.gpus(), policy.order());
-        };
+    Outcome outcome = outcome(ask, seen, policy);
     Idleness idleness =
         seen.availability() == NodeView.Availability.AVAILABLE
             ? Idleness.of(ask, seen.gpus())
@@ -96,6 +91,14 @@ public final class Fleet {
     boolean fits = outcome instanceof Outcome.Fits;
     return new Evaluation(
         node, ask, seen.gpus(), outcome, fits, score.headroom(), score.cost(), idleness);
+  }
+
+  static Outcome outcome(Ask ask, Seen seen, Policy policy) {
+    return switch (seen.availability()) {
+      case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
+      case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
+      case AVAILABLE -> Placer.place(ask, seen.gpus(), policy.order());
+    };
   }
 
   /**

@@ -1,6 +1,5 @@
 package dev.tranche.extender.verb;
 
-import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -23,7 +22,8 @@ record Refusals(List<Evaluation> nearest, int count, Map<Reason, Integer> byReas
     var shown = new EnumMap<Reason, List<Evaluation>>(Reason.class);
     var counts = new EnumMap<Reason, Integer>(Reason.class);
     for (Evaluation evaluation : refused) {
-      if (evaluation.outcome() instanceof Outcome.DoesNotFit(Reason reason)) {
+      Reason reason = evaluation.outcome().refusal().orElse(null);
+      if (reason != null) {
         counts.merge(reason, 1, Integer::sum);
         List<Evaluation> few = shown.computeIfAbsent(reason, r -> new ArrayList<>());
         if (few.size() < NODES_MAX) {

@@ -282,6 +282,22 @@ final class LedgerTest {
   }
 
   @Test
+  void clientSlotsThatGrow_areRoom() {
+    apply(new Event.Reported(NODE, mps(1)));
+    apply(new Event.Reserve(pod("p", null), NODE, on("gpu-0", 3)));
+    assertThat(seen("gpu-0").heldClients()).isOne();
+    assertThat(apply(new Event.Reported(NODE, mps(1)))).isEmpty();
+    assertThat(apply(new Event.Reported(NODE, mps(2))))
+        .containsExactly(new Decision.RoomGrew(NODE));
+  }
+
+  private static NodeState mps(int clientsMax) {
+    var gpu =
+        new GpuFacts("gpu-0", 0, "T4", Names.RESOURCE, 10, 1 << 30, true, "", clientsMax, "", 0);
+    return new NodeState(true, List.of(gpu), Map.of(), true, Map.of(), List.of());
+  }
+
+  @Test
   void lateEvents_changeNothing() {
     report(NODE, Map.of());
     apply(new Event.PodSeen(ended("p", NODE)));

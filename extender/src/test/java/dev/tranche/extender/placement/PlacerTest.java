@@ -33,7 +33,7 @@ final class PlacerTest {
   @Test
   void count_takesDifferentGpus() {
     var two = new Container("main", Kind.APP, List.of(5, 5), false);
-    assertThat(place(ask(two), gpu("a", 10), gpu("b", 4))).isEqualTo(refused(Reason.FRAGMENTED));
+    assertThat(place(ask(two), gpu("a", 10), gpu("b", 4))).isEqualTo(refused(Reason.TOO_FEW_GPUS));
     var placed = (Outcome.Fits) place(ask(two), gpu("a", 10), gpu("b", 5));
     assertThat(placed.placement().held()).containsEntry("a", 5).containsEntry("b", 5);
   }

@@ -250,6 +250,30 @@ final class VerbsTest {
   }
 
   @Test
+  void rejectedPod_isWokenWhenMemoryTurnsOutToBeAKnownPods() {
+    world.report("a", new Gpu("a0", 0, 8 * GIB, Map.of("ns/x", 3 * GIB)));
+    see("x", 5, "a0");
+    assertThat(nodes(FakeWorld.pod("p", 2)).refused()).containsEntry("a", Reason.MEMORY);
+    world.core.tick();
+    assertThat(world.woken).isEmpty();
+    world.report("a", new Gpu("a0", 0, 8 * GIB, Map.of("ns/x", 5 * GIB)));
+    world.core.tick();
+    assertThat(world.woken).containsExactly("a");
+  }
+
+  @Test
+  void rejectedPod_isWokenWhenAPodThatOnlyTheKubeletKnewIsSeen() {
+    world.holdings = Map.of("ns/x", Map.of("main", Map.of("a0", 5)));
+    world.report("a", new Gpu("a0", 0, 5 * GIB, Map.of("ns/x", 5 * GIB)));
+    assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry("a", Reason.MEMORY);
+    world.core.tick();
+    assertThat(world.woken).isEmpty();
+    see("x", 5, "a0");
+    world.core.tick();
+    assertThat(world.woken).containsExactly("a");
+  }
+
+  @Test
   void rejectedPod_thatOnlyAHoleKeepsWaiting_isCounted() {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
     see("x", 8, "a0");

@@ -1,0 +1,124 @@
+package dev.tranche.extender.placement;
+
+import dev.tranche.api.Demand;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * The shares of a pod in the order in which a search places them: the largest first, and those of
+ * one container one after the other. It is made once for a pod, and read on every node.
+ *
+ * <p>Shares that are interchangeable are placed on GPUs of increasing position. A search then meets
+ * each set of GPUs once, and not once for each permutation of equal shares.
+ */
+final class Shares {
+  /** More than any pod has in earnest: to place thousands takes long though each is easy. */
+  static final int COUNT_MAX = 512;
+
+  static final Shares NONE = new Shares(List.of(), 0);
+
+  /** No earlier share bounds the position. */
+  static final int UNBOUND = -1;
+
+  /** Replicas of each share. */
+  final int[] replicas;
+
+  /** Each share's container, as the demand numbers them. */
+  final int[] containers;
+
+  /** The earlier share at whose position, or behind it, this one is placed; or {@link #UNBOUND}. */
+  final int[] after;
+
+  /** Whether it is of the same container as that, which must lie on another GPU. */
+  final boolean[] apart;
+
+  /** Whether the container has shares of several sizes. */
+  final boolean[] mixed;
+
+  /** Replicas of each share and all that follow. */
+  final long[] total;
+
+  /** Shares of the same size, from each on. */
+  final int[] alike;
+
+  /** Containers that have those; no GPU takes two shares of one container. */
+  final int[] alikeContainers;
+
+  /**
+   * @param container as the demand numbers them
+   */
+  private record Item(int container, Demand.Container of, int replicas) {}
+
+  private Shares(List<Item> items, int containerCount) {
+    int count = items.size();
+    replicas = new int[count];
+    containers = new int[count];
+    after = new int[count];
+    apart = new boolean[count];
+    mixed = new boolean[containerCount];
+    total = new long[count + 1];
+    alike = new int[count];
+    alikeContainers = new int[count];
+    for (int i = count - 1; i >= 0; i--) {
+      Item item = items.get(i);
+      List<Integer> shares = item.of().shares();
+      replicas[i] = item.replicas();
+      containers[i] = item.container();
+      mixed[item.container()] = !Objects.equals(shares.getFirst(), shares.getLast());
+      total[i] = total[i + 1] + replicas[i];
+      boolean last = i + 1 == count || replicas[i + 1] != replicas[i];
+      boolean own = !last && containers[i + 1] == containers[i];
+      alike[i] = last ? 1 : alike[i + 1] + 1;
+      alikeContainers[i] = last ? 1 : alikeContainers[i + 1] + (own ? 0 : 1);
+    }
+    bind(items);
+  }
+
+  private void bind(List<Item> items) {
+    // The first share of the last container that asks the same.
+    Map<List<Integer>, Integer> firsts = new HashMap<>();
+    for (int i = 0; i < items.size(); i++) {
+      boolean own = i > 0 && containers[i] == containers[i - 1] && replicas[i] == replicas[i - 1];
+      List<Integer> asked = items.get(i).of().shares();
+      boolean first = replicas[i] == asked.getFirst() && !own;
+      Integer equal = first ? firsts.put(asked, i) : null;
+      apart[i] = own;
+      after[i] = own ? i - 1 : equal == null ? UNBOUND : equal;
+    }
+  }
+
+  static Shares all(Demand demand) {
+    return of(demand, true);
+  }
+
+  /** Without those that may lie on several GPUs. */
+  static Shares firm(Demand demand) {
+    return of(demand, false);
+  }
+
+  private static Shares of(Demand demand, boolean splittable) {
+    var items = new ArrayList<Item>();
+    for (int i = 0; i < demand.containers().size(); i++) {
+      Demand.Container container = demand.containers().get(i);
+      if (splittable || !container.splittable()) {
+        for (int replicas : container.shares()) {
+          items.add(new Item(i, container, replicas));
+        }
+      }
+    }
+    // Containers that ask the same stand together: the sort is stable.
+    items.sort(
+        Comparator.comparingInt(Item::replicas)
+            .reversed()
+            .thenComparingInt(item -> -item.of().shares().size()));
+    return new Shares(items, demand.containers().size());
+  }
+
+  int count() {
+    return replicas.length;
+  }
+}

@@ -1,0 +1,386 @@
+package dev.tranche.extender.placement;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Demand.Container;
+import dev.tranche.api.Demand.Kind;
+import dev.tranche.api.Names;
+import dev.tranche.extender.load.Odds;
+import dev.tranche.extender.placement.Search.Result;
+import dev.tranche.extender.score.Policy;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.Comparator;
+import java.util.HashSet;
+import java.util.List;
+import java.util.OptionalInt;
+import java.util.Random;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Placement of pods with several shares: exact for small pods, and short for all. */
+final class SearchTest {
+  private static final List<Policy> POLICIES =
+      List.of(Policy.LOAD, Policy.SPREAD, Policy.PACKED, Policy.SPARING);
+
+  /** An attempt may end in the middle of a count; and what is split takes a look for each part. */
+  private static final int STEPS_ON_A_NODE_MAX = Steps.MAX + 3 * 56 * (Shares.COUNT_MAX + 56);
+
+  @Test
+  void smallSharesFirst_theLargeOneStillFits() {
+    var containers = new ArrayList<Container>();
+    for (int i = 0; i < 6; i++) {
+      containers.add(container("c" + i, List.of(1)));
+    }
+    containers.add(container("large", List.of(10)));
+    var gpus = new ArrayList<GpuView>();
+    gpus.add(gpu("empty", 0, 10, 10, GpuView.UNLIMITED, 0));
+    for (int i = 1; i < 8; i++) {
+      gpus.add(gpu("gpu" + i, i, 10, 9, GpuView.UNLIMITED, 0.5));
+    }
+    for (Policy policy : POLICIES) {
+      var fits = (Outcome.Fits) Placer.place(ask(10, containers), gpus, policy.order());
+      assertThat(fits.placement().held()).containsEntry("empty", 10);
+    }
+  }
+
+  @Test
+  void moreSharesThanGpusWithRoom_takesNoSearch() {
+    var eight = container("main", Collections.nCopies(8, 5));
+    for (int count : new int[] {8, 16, 56}) {
+      var gpus = new ArrayList<GpuView>();
+      for (int i = 0; i < count; i++) {
+        gpus.add(gpu("g" + i, i, 10, i < 7 ? 10 : 4, GpuView.UNLIMITED, 0));
+      }
+      var steps = new Steps();
+      var search = new Search(new Plan(demand(10, List.of(eight))), gpus, true, true, steps);
+      assertThat(search.run(Policy.LOAD.order())).isInstanceOf(Result.None.class);
+      assertThat(steps.taken()).isLessThanOrEqualTo(3 * count);
+      assertThat(Placer.place(ask(10, List.of(eight)), gpus, Policy.LOAD.order()))
+          .isEqualTo(new Outcome.DoesNotFit(Reason.TOO_FEW_GPUS));
+    }
+  }
+
+  @Test
+  void searchThatIsGivenUp_isNoRefusalForEver() {
+    // 3-partition: 16 GPUs of 1,000, each to be filled by three shares of about a third.
+    var random = new Random(7);
+    boolean undecided = false;
+    for (int round = 0; round < 50; round++) {
+      Outcome outcome = Placer.place(ask(1_000, thirds(random)), full(16), Policy.LOAD.order());
+      undecided |= outcome instanceof Outcome.Undecided;
+      assertThat(outcome).isNotInstanceOf(Outcome.DoesNotFit.class);
+    }
+    assertThat(undecided).isTrue();
+    assertThat(new Outcome.Undecided().refusal()).hasValue(Reason.UNDECIDED);
+    assertThat(Reason.UNDECIDED.unresolvable()).isFalse();
+  }
+
+  private static List<Container> thirds(Random random) {
+    var containers = new ArrayList<Container>();
+    for (int i = 0; i < 16; i++) {
+      int a = random.nextInt(260, 400);
+      int b = random.nextInt(260, 1_000 - a - 250);
+      for (int share : new int[] {a, b, 1_000 - a - b}) {
+        containers.add(container("c" + containers.size(), List.of(share)));
+      }
+    }
+    Collections.shuffle(containers, random);
+    return containers;
+  }
+
+  private static List<GpuView> full(int count) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> gpu("g" + i, i, 1_000, 1_000, GpuView.UNLIMITED, 0))
+        .toList();
+  }
+
+  @Test
+  void smallPods_fitIfAndOnlyIfTryingAllSaysSo() {
+    int fits = 0;
+    int none = 0;
+    for (int seed = 0; seed < 20_000; seed++) {
+      var random = new Random(seed);
+      List<GpuView> gpus = someGpus(random, random.nextInt(1, 5), 4);
+      Demand demand = demand(4, someContainers(random, random.nextInt(1, 5), 4, false));
+      GpuOrder order = POLICIES.get(random.nextInt(4)).order();
+      boolean expected = new Exhaustive(demand, gpus, true).fits();
+      Result result = search(demand, gpus).run(order);
+      if (result instanceof Result.Found(Placement placement)) {
+        check(demand, gpus, placement);
+        fits++;
+      } else {
+        none++;
+      }
+      assertThat(result instanceof Result.Found).as("seed %d", seed).isEqualTo(expected);
+      assertThat(result).isNotInstanceOf(Result.GaveUp.class);
+    }
+    assertThat(fits).isGreaterThan(2_000);
+    assertThat(none).isGreaterThan(2_000);
+  }
+
+  @Test
+  void plainRequests_fitIfAndOnlyIfThereAreReplicas() {
+    for (int seed = 0; seed < 5_000; seed++) {
+      var random = new Random(seed);
+      List<GpuView> gpus = someGpus(random, random.nextInt(1, 5), 4, GpuView.UNLIMITED);
+      List<Container> all = new ArrayList<>(someContainers(random, 2, 4, false));
+      all.addAll(someContainers(random, random.nextInt(1, 3), 4, true));
+      Demand demand = demand(4, all);
+      var firm = all.stream().filter(c -> !c.splittable()).toList();
+      int free = gpus.stream().mapToInt(GpuView::freeReplicas).sum();
+      boolean expected =
+          free >= demand.peakReplicas() && new Exhaustive(demand(4, firm), gpus, true).fits();
+      Result result = search(demand, gpus).run(Policy.LOAD.order());
+      assertThat(result instanceof Result.Found).as("seed %d", seed).isEqualTo(expected);
+      if (result instanceof Result.Found(Placement placement)) {
+        check(demand, gpus, placement);
+      }
+    }
+  }
+
+  @Test
+  void placement_isThePolicysFirst() {
+    for (int seed = 0; seed < 20_000; seed++) {
+      var random = new Random(seed);
+      List<GpuView> gpus = someGpus(random, random.nextInt(1, 6), 4);
+      List<Container> containers = someContainers(random, random.nextInt(1, 4), 4, false);
+      GpuOrder order = POLICIES.get(random.nextInt(3)).order();
+      Demand demand = demand(4, containers);
+      Result result = search(demand, gpus).run(order);
+      if (result instanceof Result.Found(Placement placement)) {
+        assertThat(placement).as("seed %d", seed).isEqualTo(first(demand, gpus, order));
+      }
+    }
+  }
+
+  /** Without any short cut: shares by size, GPUs in the policy's order. */
+  private static Placement first(Demand demand, List<GpuView> gpus, GpuOrder order) {
+    var exhaustive = new Exhaustive(demand, gpus, true);
+    exhaustive.order = order;
+    assertThat(exhaustive.fits()).isTrue();
+    return exhaustive.placement();
+  }
+
+  @Test
+  void everyPodThatAdmissionLetsThrough_takesBoundedSteps() {
+    int most = 0;
+    for (int seed = 0; seed < 3_000; seed++) {
+      var random = new Random(seed);
+      int gpuCount = random.nextBoolean() ? 16 : 56;
+      int replicas = List.of(2, 4, 7, 10, 48, 100, 1_000, 10_000).get(random.nextInt(8));
+      List<GpuView> gpus = someGpus(random, gpuCount, replicas);
+      Demand demand = demand(replicas, anyContainers(random, gpuCount, replicas));
+      var steps = new Steps();
+      // The three that Placer makes at most.
+      for (boolean first : new boolean[] {true, false, false}) {
+        var search = new Search(new Plan(demand), gpus, true, true, steps);
+        Result result = first ? search.run(POLICIES.get(random.nextInt(4)).order()) : search.run();
+        if (result instanceof Result.Found(Placement placement)) {
+          check(demand, gpus, placement);
+        }
+      }
+      most = Math.max(most, steps.taken());
+      assertThat(steps.taken()).as("seed %d", seed).isLessThan(STEPS_ON_A_NODE_MAX);
+    }
+    assertThat(most).isGreaterThan(Steps.ATTEMPT_MAX);
+  }
+
+  /** Up to a thousand containers, each with a fraction on {@code gpu-count} GPUs, or plain. */
+  static List<Container> anyContainers(Random random, int gpuCount, int replicas) {
+    int count = random.nextInt(3) == 0 ? random.nextInt(1, gpuCount + 1) : 1;
+    int containers = (int) Math.pow(10, random.nextDouble() * 3);
+    int sizes = random.nextInt(1, 9);
+    int largest = Math.clamp((long) gpuCount * replicas * 2 / containers / count, 1, replicas);
+    var all = new ArrayList<Container>();
+    int[] size = IntStream.range(0, sizes).map(i -> random.nextInt(1, largest + 1)).toArray();
+    boolean different = random.nextInt(3) == 0;
+    for (int i = 0; i < containers; i++) {
+      int share = different ? random.nextInt(1, largest + 1) : size[random.nextInt(sizes)];
+      boolean plain = random.nextInt(6) == 0;
+      all.add(
+          plain
+              ? new Container("c" + i, Kind.APP, List.of(share), true)
+              : container("c" + i, Collections.nCopies(count, share)));
+    }
+    return all;
+  }
+
+  private static void check(Demand demand, List<GpuView> gpus, Placement placement) {
+    assertThat(placement.containers()).hasSameSizeAs(demand.containers());
+    for (int i = 0; i < demand.containers().size(); i++) {
+      Container asked = demand.containers().get(i);
+      List<Placement.Share> got = placement.containers().get(i).shares();
+      assertThat(got.stream().mapToInt(Placement.Share::replicas).sum())
+          .isEqualTo(asked.replicas());
+      assertThat(got.stream().map(Placement.Share::uuid)).doesNotHaveDuplicates();
+      if (!asked.splittable()) {
+        assertThat(got.stream().map(Placement.Share::replicas).toList()).isEqualTo(asked.shares());
+      }
+    }
+    for (GpuView gpu : gpus) {
+      assertThat(placement.held().getOrDefault(gpu.uuid(), 0))
+          .isLessThanOrEqualTo(gpu.freeReplicas());
+      assertThat(placement.clients(gpu.uuid())).isLessThanOrEqualTo(gpu.freeClients());
+    }
+  }
+
+  private static List<GpuView> someGpus(Random random, int count, int replicas) {
+    int clients = random.nextInt(4) == 0 ? random.nextInt(1, 4) : GpuView.UNLIMITED;
+    return someGpus(random, count, replicas, clients);
+  }
+
+  private static List<GpuView> someGpus(Random random, int count, int replicas, int clients) {
+    return IntStream.range(0, count)
+        .mapToObj(
+            i -> {
+              int free = random.nextInt(3) == 0 ? replicas : random.nextInt(replicas + 1);
+              return gpu("g" + i, i, replicas, free, clients, random.nextInt(4) / 4.0);
+            })
+        .toList();
+  }
+
+  private static List<Container> someContainers(
+      Random random, int count, int replicas, boolean plain) {
+    var containers = new ArrayList<Container>();
+    int gpuCount = random.nextInt(1, 4);
+    for (int i = 0; i < count; i++) {
+      int share = random.nextInt(1, replicas + 1);
+      List<Integer> shares =
+          switch (random.nextInt(4)) {
+            case 0 -> List.of(replicas, share);
+            case 1 -> Collections.nCopies(gpuCount, share);
+            default -> List.of(share);
+          };
+      containers.add(new Container((plain ? "p" : "c") + i, Kind.APP, shares, plain));
+    }
+    return containers;
+  }
+
+  private static Search search(Demand demand, List<GpuView> gpus) {
+    return new Search(new Plan(demand), gpus, true, true, new Steps());
+  }
+
+  private static Container container(String name, List<Integer> shares) {
+    return new Container(name, Kind.APP, shares, false);
+  }
+
+  private static Demand demand(int replicas, List<Container> containers) {
+    return new Demand(Names.RESOURCE, replicas, containers);
+  }
+
+  private static Ask ask(int replicas, List<Container> containers) {
+    return new Ask(
+        demand(replicas, containers), OptionalInt.of(replicas), AllowList.ANY, AllowList.ANY);
+  }
+
+  static GpuView gpu(String uuid, int index, int replicas, int free, int clients, double sm) {
+    long bytes = 1_000L * replicas;
+    Outlook outlook = Outlook.certain(sm, Odds.GUESS);
+    return new GpuView(
+        uuid,
+        index,
+        "T4",
+        Names.RESOURCE,
+        replicas,
+        true,
+        false,
+        free,
+        clients,
+        bytes,
+        bytes,
+        sm,
+        true,
+        true,
+        "",
+        outlook,
+        0);
+  }
+
+  /** Tries everything. */
+  private static final class Exhaustive {
+    private final Demand demand;
+    private final List<GpuView> gpus;
+    private final List<int[]> items = new ArrayList<>();
+    private final int[] free;
+    private final int[] clients;
+    private final int[] chosen;
+    private GpuOrder order = share -> Comparator.comparingInt(GpuView::index);
+
+    Exhaustive(Demand demand, List<GpuView> gpus, boolean largestFirst) {
+      this.demand = demand;
+      this.gpus = gpus;
+      for (int i = 0; i < demand.containers().size(); i++) {
+        for (int share : demand.containers().get(i).shares()) {
+          items.add(new int[] {i, share, demand.containers().get(i).shares().size()});
+        }
+      }
+      if (largestFirst) {
+        items.sort(
+            Comparator.comparingInt((int[] item) -> -item[1])
+                .thenComparingInt((int[] item) -> -item[2]));
+      }
+      free = gpus.stream().mapToInt(GpuView::freeReplicas).toArray();
+      clients = gpus.stream().mapToInt(GpuView::freeClients).toArray();
+      chosen = new int[items.size()];
+    }
+
+    boolean fits() {
+      return fits(0);
+    }
+
+    private boolean fits(int at) {
+      if (at == items.size()) {
+        return true;
+      }
+      int[] item = items.get(at);
+      Comparator<GpuView> best = order.forShare(item[1]);
+      var sorted =
+          IntStream.range(0, gpus.size())
+              .boxed()
+              .sorted((a, b) -> best.compare(gpus.get(a), gpus.get(b)))
+              .toList();
+      for (int gpu : sorted) {
+        if (free[gpu] < item[1] || clients[gpu] < 1 || usedBefore(at, gpu)) {
+          continue;
+        }
+        free[gpu] -= item[1];
+        clients[gpu]--;
+        chosen[at] = gpu;
+        boolean found = fits(at + 1);
+        free[gpu] += item[1];
+        clients[gpu]++;
+        if (found) {
+          return true;
+        }
+      }
+      return false;
+    }
+
+    private boolean usedBefore(int at, int gpu) {
+      var own = new HashSet<Integer>();
+      for (int i = 0; i < at; i++) {
+        if (items.get(i)[0] == items.get(at)[0]) {
+          own.add(chosen[i]);
+        }
+      }
+      return own.contains(gpu);
+    }
+
+    Placement placement() {
+      var shares = new ArrayList<List<Placement.Share>>();
+      demand.containers().forEach(c -> shares.add(new ArrayList<>()));
+      for (int i = 0; i < items.size(); i++) {
+        int[] item = items.get(i);
+        String uuid = gpus.get(chosen[i]).uuid();
+        shares.get(item[0]).add(new Placement.Share(uuid, item[1]));
+      }
+      var containers = new ArrayList<Placement.Container>();
+      for (int i = 0; i < shares.size(); i++) {
+        containers.add(new Placement.Container(demand.containers().get(i).name(), shares.get(i)));
+      }
+      return Placement.of(containers);
+    }
+  }
+}
