@@ -134,8 +134,7 @@ public final class Extender implements AutoCloseable {
             config.name() + "-extender",
             config.identity(),
             verbsSlice::lead,
-            verbsSlice::retire,
-            System::nanoTime);
+            verbsSlice::retire);
   }
 
   /** Without an open port no node can tell us anything, and what we know of them is no ground. */
