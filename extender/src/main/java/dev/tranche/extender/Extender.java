@@ -233,7 +233,7 @@ public final class Extender implements AutoCloseable {
 
   private void hearAndSee() {
     if (config.leaderElect()) {
-      core.gate(leadership::missing);
+      core.gate(leadership::missing, leadership::term);
     }
     var watched =
         new Informers(
@@ -318,7 +318,12 @@ public final class Extender implements AutoCloseable {
 
   @Override
   public void close() {
-    leadership.close();
+    leadership.stop();
+    if (api.drainBinds()) {
+      leadership.release();
+    } else {
+      log.warn("Bindings are still under way; the Lease is left to expire");
+    }
     verbsSlice.close();
     ports.close();
     if (informers != null) {

@@ -4,6 +4,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -59,6 +60,21 @@ public final class Workers implements AutoCloseable {
       promise.complete(call.call());
     } catch (Exception failed) {
       promise.fail(failed);
+    }
+  }
+
+  /**
+   * Takes no more calls and waits for those that it has.
+   *
+   * @return false: some are under way still
+   */
+  boolean drain(Duration limit) {
+    pool.shutdown();
+    try {
+      return pool.awaitTermination(limit.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 

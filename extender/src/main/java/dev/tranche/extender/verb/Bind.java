@@ -9,11 +9,15 @@ import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Puts a pod on a node: decides its GPUs for good, tells the node, then the API server. */
 public final class Bind {
   /** More at once are refused; kube-scheduler tries them again. */
   static final int IN_FLIGHT_MAX = 512;
+
+  /** From the decision until the Binding is sent: kube-scheduler waits for 10 s by our chart. */
+  static final long SEND_WITHIN_MS = 5_000;
 
   private final Core core;
   private final Asked asked;
@@ -106,12 +110,13 @@ public final class Bind {
       return withoutRoom(pod, now);
     }
     Placement place = placement.get();
+    Supplier<Optional<String>> expiry = core.expiry(SEND_WITHIN_MS);
     return loop.here(core.apply(new Event.BindStarted(pod, node, place)))
         .compose(
             acknowledged ->
                 core.notDeciding()
                     .map(why -> lost(pod, why))
-                    .orElseGet(() -> post(pod, now, place)),
+                    .orElseGet(() -> post(pod, now, place, expiry)),
             late -> Future.succeededFuture(unacknowledged(pod, node, late)));
   }
 
@@ -166,8 +171,9 @@ public final class Bind {
     return error(why);
   }
 
-  private Future<Optional<String>> post(PodFacts pod, Evaluation now, Placement place) {
-    return loop.here(api.bind(pod, now.node(), place.annotation()))
+  private Future<Optional<String>> post(
+      PodFacts pod, Evaluation now, Placement place, Supplier<Optional<String>> expiry) {
+    return loop.here(api.bind(pod, now.node(), place.annotation(), expiry))
         .map(outcome -> settle(pod, now, place, outcome));
   }
 

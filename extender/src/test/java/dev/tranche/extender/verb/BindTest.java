@@ -14,6 +14,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -114,6 +117,28 @@ final class BindTest {
     assertThat(world.core.ledger.hold("p")).isEmpty();
     assertThat(bind("ns/p", "p")).hasValue("another leads");
     assertThat(world.assigned).hasSize(1);
+  }
+
+  /** Calls to the API server wait for one another; meanwhile leadership may end. */
+  @Test
+  void bindingThatWaits_isNotSent_onceWeDoNotLead_orHaveLedAnew_orItIsLate() {
+    var notLeading = new AtomicReference<>(Optional.<String>empty());
+    var term = new AtomicLong(1);
+    world.core.gate(notLeading::get, term::get);
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    assertThat(bind("ns/p", "p")).isEmpty();
+    Supplier<Optional<String>> expiry = world.expiries.getFirst();
+    assertThat(expiry.get()).isEmpty();
+    notLeading.set(Optional.of("another leads"));
+    assertThat(expiry.get()).hasValue("another leads");
+    notLeading.set(Optional.empty());
+    term.set(2);
+    assertThat(expiry.get().orElseThrow()).contains("another may have decided");
+    term.set(1);
+    world.nowMs += Bind.SEND_WITHIN_MS - 1;
+    assertThat(expiry.get()).isEmpty();
+    world.nowMs++;
+    assertThat(expiry.get().orElseThrow()).contains("has waited for 5000 ms");
   }
 
   /** kube-scheduler asks again when an answer was too late for it. */

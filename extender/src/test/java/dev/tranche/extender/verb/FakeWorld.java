@@ -20,6 +20,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Nodes and an API server that only remember what they were told, and a clock that stands unless it
@@ -46,6 +47,7 @@ final class FakeWorld implements Nodes, Api {
   /** What becomes of an assignment that is sent. */
   Future<Void> acknowledged = Future.succeededFuture();
 
+  final List<Supplier<Optional<String>>> expiries = new ArrayList<>();
   final List<String> retracted = new ArrayList<>();
   final Core core;
 
@@ -125,7 +127,9 @@ final class FakeWorld implements Nodes, Api {
   }
 
   @Override
-  public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
+  public Future<BindOutcome> bind(
+      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
+    expiries.add(expiry);
     return Future.succeededFuture(outcome);
   }
 
