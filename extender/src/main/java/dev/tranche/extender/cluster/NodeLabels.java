@@ -131,9 +131,9 @@ public final class NodeLabels {
   }
 
   private void write(String node, Seen seen, GpuLabels.Change change) {
+    Future<?> patched = patcher.patch(node, patch(seen, change));
     underWay.add(node);
-    patcher
-        .patch(node, patch(seen, change))
+    patched
         .onSuccess(done -> log.info("node {} is labelled: {}", node, change.written()))
         .onFailure(
             e -> log.info("node {} is not labelled, which is tried again: {}", node, e.toString()))

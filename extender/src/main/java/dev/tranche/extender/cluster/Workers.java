@@ -51,16 +51,23 @@ public final class Workers implements AutoCloseable {
     } catch (RejectedExecutionException full) {
       rejected.increment();
       promise.fail("too many calls to the API server wait");
+    } catch (Throwable unstarted) {
+      // No thread, say: whoever waits for the future must hear of it.
+      promise.tryFail(unstarted);
     }
     return promise.future();
   }
 
   private static <T> void complete(Promise<T> promise, Callable<T> call) {
+    T result;
     try {
-      promise.complete(call.call());
-    } catch (Exception failed) {
+      result = call.call();
+    } catch (Throwable failed) {
+      // Errors too: a reservation stands, and wake-ups rest, until the future is completed.
       promise.fail(failed);
+      return;
     }
+    promise.complete(result);
   }
 
   /**

@@ -172,6 +172,22 @@ final class BindTest {
     assertThat(world.retracted).containsExactly("p", "p");
   }
 
+  /** A defect of ours, such as a class that the image lacks, ends as any other bind does. */
+  @Test
+  void bindThatFailsByADefect_isAnswered_andItsHoldDoesNotStay() {
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.failure = new NoClassDefFoundError("left/Out");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown", "left/Out");
+    assertThat(bind.inFlight()).isZero();
+    world.nowMs += 10 * 60_000;
+    world.core.tick();
+    assertThat(world.core.ledger.hold("p")).isEmpty();
+    world.unassignable = new NoClassDefFoundError("left/OutToo");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("left/OutToo");
+    assertThat(world.core.ledger.hold("p")).isEmpty();
+    assertThat(bind.inFlight()).isZero();
+  }
+
   @Test
   void podThatIsFoundBoundElsewhere_isHeldThere() {
     world.report("b", new Gpu("b0", 0, 0));

@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Nodes and an API server that only remember what they were told, and a clock that stands unless it
@@ -46,6 +47,12 @@ final class FakeWorld implements Nodes, Api {
 
   /** What becomes of an assignment that is sent. */
   Future<Void> acknowledged = Future.succeededFuture();
+
+  /** What the API server's call ends with instead of its outcome. */
+  @Nullable Throwable failure;
+
+  /** What is thrown instead of sending an assignment. */
+  @Nullable Error unassignable;
 
   final List<Supplier<Optional<String>>> expiries = new ArrayList<>();
   final List<String> retracted = new ArrayList<>();
@@ -111,6 +118,9 @@ final class FakeWorld implements Nodes, Api {
 
   @Override
   public Future<Void> assign(String node, Assignment assignment) {
+    if (unassignable != null) {
+      throw unassignable;
+    }
     assigned.add(assignment);
     return acknowledged;
   }
@@ -130,7 +140,7 @@ final class FakeWorld implements Nodes, Api {
   public Future<BindOutcome> bind(
       PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
     expiries.add(expiry);
-    return Future.succeededFuture(outcome);
+    return failure == null ? Future.succeededFuture(outcome) : Future.failedFuture(failure);
   }
 
   @Override

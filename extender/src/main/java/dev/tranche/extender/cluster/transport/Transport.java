@@ -153,11 +153,11 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
     return result;
   }
 
-  /** A client that is closed meanwhile throws. */
+  /** A client that is closed meanwhile throws; the one who waits must hear of errors, too. */
   private static <T> Future<T> begun(Supplier<Future<T>> call) {
     try {
       return call.get();
-    } catch (RuntimeException closed) {
+    } catch (Throwable closed) {
       return Future.failedFuture(closed);
     }
   }
