@@ -41,6 +41,8 @@ public final class ApiWriter implements Api {
   private final Binder binder;
   private final Counter expiredBinds;
   private final Workers writes;
+  private final Workers events;
+  private final Workers rejections;
   private final Cache<String, Boolean> told =
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(BETWEEN_EVENTS).build();
 
@@ -58,6 +60,9 @@ public final class ApiWriter implements Api {
             "tranche.extender.binds.expired",
             "Bindings that were not sent: leadership was lost, or they had waited for too long.");
     this.writes = new Workers("writes", 4, 256, metrics);
+    // Nodes and tenants say how many there are: neither keeps the other's, or wake-ups, waiting.
+    this.events = new Workers("events", 2, 256, metrics);
+    this.rejections = new Workers("rejections", 2, 256, metrics);
   }
 
   @Override
@@ -116,7 +121,7 @@ public final class ApiWriter implements Api {
 
   /** Creates an event; fails with the API server's refusal. */
   public Future<?> event(Event event) {
-    return writes.submit(() -> client.v1().events().resource(event).create());
+    return events.submit(() -> client.v1().events().resource(event).create());
   }
 
   /**
@@ -131,7 +136,7 @@ public final class ApiWriter implements Api {
   @Override
   public void explainRejection(PodFacts pod, String message) {
     if (told.asMap().putIfAbsent(pod.uid(), true) == null) {
-      writes
+      rejections
           .submit(() -> client.v1().events().resource(event(pod, message)).create())
           .onFailure(e -> unwritten(pod, e));
     }
@@ -173,5 +178,7 @@ public final class ApiWriter implements Api {
   public void close() {
     binds.close();
     writes.close();
+    events.close();
+    rejections.close();
   }
 }

@@ -9,6 +9,7 @@ import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.Api.BindOutcome;
+import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -25,7 +26,7 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** What is sent to the API server, and what is not any more. */
+/** Calls of one kind do not keep those of another waiting. */
 final class ApiWriterIT {
   private static final int CALL_MS = 60_000;
 
@@ -79,6 +80,17 @@ final class ApiWriterIT {
         .container("main", Map.of(Names.RESOURCE, "3"), Map.of())
         .facts(List.of(Names.RESOURCE))
         .orElseThrow();
+  }
+
+  @Test
+  void wakeUp_doesNotWaitForEvents() throws Exception {
+    for (int i = 0; i < 300; i++) {
+      api.explainRejection(pod("waiting-" + i), "no room");
+      var event =
+          new EventBuilder().withNewMetadata().withName("e" + i).withNamespace("ns").endMetadata();
+      var _ = api.event(event.build());
+    }
+    assertThat(api.wake("node-a").await(30, SECONDS)).isNotNull();
   }
 
   @Test
