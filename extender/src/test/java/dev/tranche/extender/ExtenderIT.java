@@ -265,6 +265,25 @@ final class ExtenderIT {
         .contains("tranche_extender_streams_ended_total{cause=\"refused\"} 3");
   }
 
+  /** Each is another one, so that none is known. */
+  @Test
+  void strangersRandomTokens_areNotAllReviewed() throws Exception {
+    String why = "";
+    for (int i = 0; i < 2_000 && !why.contains("too many tokens"); i++) {
+      try (var stranger =
+          new FakeNode(
+              vertx,
+              extender.streamPort(),
+              "random-" + i,
+              FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
+        why = stranger.ended.get();
+      }
+    }
+    assertThat(why).contains("too many tokens");
+    assertThat(ops("/metrics"))
+        .contains("tranche_extender_streams_ended_total{cause=\"limited\"} 1");
+  }
+
   private void refuseAStranger() throws Exception {
     try (var stranger =
         new FakeNode(
