@@ -251,6 +251,19 @@ final class ExtenderIT {
   }
 
   @Test
+  void pagesThatAreNotThere_sayTheirType_andEchoNothing() throws Exception {
+    for (String page :
+        List.of("/explain?pod=%3Cscript%3E", "/explain?pod=ns/%3Cscript%3E", "/%3Cscript%3E")) {
+      var answer = send(extender.metricsPort(), "GET", page, "");
+      assertThat(answer.statusCode()).as(page).isBetween(400, 404);
+      assertThat(answer.headers().firstValue("Content-Type"))
+          .as(page)
+          .hasValue("text/plain; charset=utf-8");
+      assertThat(answer.body()).as(page).isNotBlank().doesNotContain("script");
+    }
+  }
+
+  @Test
   void strangersToken_isRefused() throws Exception {
     refuseAStranger();
   }
