@@ -2,7 +2,8 @@
 # build.sh TAG: makes the one image of all parts from the jars that `./mvnw package` left, and names it TAG.
 # Needs JAVA_HOME (a JDK 25 or newer), a Docker engine, and make and a C compiler for the library that stands for NVML in the
 # node plugin's training; e2e's jars play what the parts meet in theirs, and one rewrites classes. BASE chooses another image to take the C library from,
-# of Debian or a descendant.
+# of Debian or a descendant. A training that fails ends the build: the image would work, but its part would start more slowly
+# and take more memory. ALLOW_FAILED_TRAINING=1 goes on with a warning.
 set -euo pipefail
 tag=${1:?usage: build.sh TAG}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -81,24 +82,34 @@ train() {
     "${@:2}" "$tag" /opt/tranche/runtime/bin/java "${flags[@]}" "@/opt/tranche/etc/$1.args")
   # Each training is a process of its own: however it ends, its container goes.
   trap 'docker rm -f "$container" >/dev/null 2>&1 || true' EXIT
-  # The cache is only a poorer one where, say, the image's C library is older than what the library was linked with.
-  [ "$1" != node-plugin ] || wait "$kubelet" || echo "warning: the node plugin was trained without GPUs, so it will start more slowly" >&2
+  [ "$1" != node-plugin ] || wait "$kubelet" ||
+    training_failed node-plugin "no GPU was registered; is the C library of $base older than this machine's? Then choose a newer BASE"
   # From the first line of its log on: a busy machine may take long to get there.
   for _ in $(seq 300); do [ -z "$(docker logs "$container" 2>&1 | head -n 1)" ] || break; sleep 0.2; done
   case $1 in
-    webhook) played webhook.WebhookTraining training ;;
-    extender) played training.ExtenderTraining training:training ;;
+    webhook) played webhook webhook.WebhookTraining training ;;
+    extender) played extender training.ExtenderTraining training:training ;;
     node-plugin) sleep 8 ;;
   esac
   docker stop -t 300 "$container" >/dev/null
   [ -s "$work/aot/$1.aot" ] || { docker logs "$container" >&2; echo "error: the training of $1 left no cache" >&2; exit 1; }
 }
 
-# played PROGRAM ARG: a part's cluster is played beside it, with the runtime of the image.
+# played PART PROGRAM ARG: a part's cluster is played beside it, with the runtime of the image.
 played() {
   timeout 300 docker exec "$container" /opt/tranche/runtime/bin/java -XX:TieredStopAtLevel=1 -cp '/e2e/classes:/e2e/lib/*' \
-    "dev.tranche.e2e.bench.$1" /training/key.p12 training "$2" ||
-    echo "warning: $1 has failed, so its part will start more slowly" >&2
+    "dev.tranche.e2e.bench.$2" /training/key.p12 training "$3" || training_failed "$1" "$2 ended with status $?"
+}
+
+# training_failed PART WHY: ends that training, unless failures are allowed.
+training_failed() {
+  if [ "${ALLOW_FAILED_TRAINING:-}" = 1 ]; then
+    echo "warning: the training of $1 has failed, so it will start more slowly: $2" >&2
+    return
+  fi
+  docker logs --tail 50 "$container" >&2 || true
+  echo "error: the training of $1 has failed: $2. ALLOW_FAILED_TRAINING=1 makes the image all the same; $1 then starts more slowly" >&2
+  exit 1
 }
 
 # The node plugin meets GPUs and a kubelet, and an extender that does not answer: a registration and the kubelet's calls are
@@ -138,7 +149,10 @@ make_key
 train_with_api webhook & trainings=($!)
 train_with_api extender & trainings+=($!)
 train_node_plugin & trainings+=($!)
-for training in "${trainings[@]}"; do wait "$training"; done
+# All have ended before the build does, so that no container is left.
+failed=0
+for training in "${trainings[@]}"; do wait "$training" || failed=1; done
+[ "$failed" = 0 ] || exit 1
 mv "$work/aot" "$opt/aot"
 for part in "${parts[@]}"; do
   [ -s "$opt/aot/$part.aot" ]

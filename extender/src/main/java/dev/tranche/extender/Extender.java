@@ -145,8 +145,7 @@ public final class Extender implements AutoCloseable {
             config.name() + "-extender",
             config.identity(),
             verbsSlice::lead,
-            verbsSlice::retire,
-            System::nanoTime);
+            verbsSlice::retire);
   }
 
   /** Without an open port no node can tell us anything, and what we know of them is no ground. */
@@ -251,7 +250,7 @@ public final class Extender implements AutoCloseable {
 
   private void hearAndSee() {
     if (config.leaderElect()) {
-      core.gate(leadership::missing);
+      core.gate(leadership::missing, leadership::term);
     }
     var watched =
         new Informers(
@@ -352,7 +351,12 @@ public final class Extender implements AutoCloseable {
 
   @Override
   public void close() {
-    leadership.close();
+    leadership.stop();
+    if (api.drainBinds()) {
+      leadership.release();
+    } else {
+      log.warn("Bindings are still under way; the Lease is left to expire");
+    }
     verbsSlice.close();
     ports.close();
     if (informers != null) {

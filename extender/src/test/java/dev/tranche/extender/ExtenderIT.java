@@ -254,46 +254,6 @@ final class ExtenderIT {
   }
 
   @Test
-  void strangersToken_isRefused() throws Exception {
-    refuseAStranger();
-  }
-
-  @Test
-  void refusedToken_isNotReviewedAgainAtTheStrangersPace() throws Exception {
-    for (int i = 0; i < 3; i++) {
-      refuseAStranger();
-    }
-    assertThat(cluster.reviews()).isEqualTo(1);
-    assertThat(ops("/metrics"))
-        .contains("tranche_extender_streams_ended_total{cause=\"refused\"} 3");
-  }
-
-  private void refuseAStranger() throws Exception {
-    try (var stranger =
-        new FakeNode(
-            vertx,
-            extender.streamPort(),
-            "not-a-token",
-            FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
-      assertThat(stranger.ended.get()).contains("does not accept the token");
-    }
-  }
-
-  @Test
-  void anotherAccountsToken_isRefused() throws Exception {
-    try (var stranger =
-        new FakeNode(
-            vertx,
-            extender.streamPort(),
-            "token-of-default",
-            FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
-      assertThat(stranger.ended.get())
-          .contains("of system:serviceaccount:team-a:default; only")
-          .contains("may report");
-    }
-  }
-
-  @Test
   void reportForAnotherNode_isRefused() throws Exception {
     try (var liar =
         new FakeNode(

@@ -2,7 +2,6 @@ package dev.tranche.extender;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.cluster.Leadership;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import io.vertx.core.Vertx;
@@ -16,7 +15,6 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -74,36 +72,6 @@ final class ServiceModeIT {
               readyz(leader).body().startsWith("Service gpu/tranche-extender-verbs is not there"));
       cluster.verbsService();
       until(() -> isReady(leader));
-    }
-  }
-
-  /** Its process was frozen, say, or its call for the Lease hangs. */
-  @Test
-  void leaderThatHasNotRenewedItsLease_doesNotTakeItselfForOne() throws Exception {
-    var here = Thread.currentThread();
-    var renewsAtS = new AtomicLong();
-    var nowS = new AtomicLong();
-    try (var leadership =
-        new Leadership(
-            client,
-            "gpu",
-            "tranche-extender",
-            "extender-1",
-            () -> {},
-            () -> {},
-            () ->
-                Duration.ofSeconds(
-                        here.equals(Thread.currentThread()) ? nowS.get() : renewsAtS.get())
-                    .toNanos())) {
-      leadership.start();
-      until(() -> leadership.missing().isEmpty());
-      nowS.set(14);
-      assertThat(leadership.missing()).isEmpty();
-      nowS.set(15);
-      assertThat(leadership.missing())
-          .hasValue("Lease gpu/tranche-extender was not renewed for 15 s, so another may hold it");
-      renewsAtS.set(14);
-      until(() -> leadership.missing().isEmpty());
     }
   }
 

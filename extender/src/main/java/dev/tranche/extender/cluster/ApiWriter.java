@@ -12,6 +12,7 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
+import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
@@ -19,12 +20,17 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** All that we write to the API server, and the one pod that we ask it for. */
 public final class ApiWriter implements Api {
   private static final int NOT_FOUND = 404;
+
+  /** The call under way, and a look at its pod. */
+  private static final Duration DRAIN = Duration.ofSeconds(5);
+
   private static final Duration BETWEEN_EVENTS = Duration.ofMinutes(5);
   private static final String COMPONENT = "tranche-extender";
   private static final Logger log = LoggerFactory.getLogger(ApiWriter.class);
@@ -33,7 +39,10 @@ public final class ApiWriter implements Api {
   private final List<String> resources;
   private final Workers binds;
   private final Binder binder;
+  private final Counter expiredBinds;
   private final Workers writes;
+  private final Workers events;
+  private final Workers rejections;
   private final Cache<String, Boolean> told =
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(BETWEEN_EVENTS).build();
 
@@ -46,15 +55,44 @@ public final class ApiWriter implements Api {
     this.resources = List.copyOf(resources);
     this.binds = new Workers("binds", 64, 512, metrics);
     this.binder = new Binder(client);
+    this.expiredBinds =
+        metrics.counter(
+            "tranche.extender.binds.expired",
+            "Bindings that were not sent: leadership was lost, or they had waited for too long.");
     this.writes = new Workers("writes", 4, 256, metrics);
+    // Nodes and tenants say how many there are: neither keeps the other's, or wake-ups, waiting.
+    this.events = new Workers("events", 2, 256, metrics);
+    this.rejections = new Workers("rejections", 2, 256, metrics);
   }
 
   @Override
-  public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
+  public Future<BindOutcome> bind(
+      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
     return binds
-        .submit(() -> binder.bind(pod, node, gpuAnnotation))
+        .submit(() -> unlessExpired(pod, node, gpuAnnotation, expiry))
         .recover(
             e -> Future.succeededFuture(new BindOutcome.Refused(String.valueOf(e.getMessage()))));
+  }
+
+  /** On a worker, with nothing left to wait for but the network. */
+  private BindOutcome unlessExpired(
+      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
+    Optional<String> expired = expiry.get();
+    if (expired.isPresent()) {
+      expiredBinds.increment();
+      return new BindOutcome.Refused(expired.get());
+    }
+    return binder.bind(pod, node, gpuAnnotation);
+  }
+
+  /**
+   * Takes no more Bindings and waits for those under way. Those that wait are asked once more
+   * whether they may be sent.
+   *
+   * @return false: some are under way still
+   */
+  public boolean drainBinds() {
+    return binds.drain(DRAIN);
   }
 
   @Override
@@ -83,7 +121,7 @@ public final class ApiWriter implements Api {
 
   /** Creates an event; fails with the API server's refusal. */
   public Future<?> event(Event event) {
-    return writes.submit(() -> client.v1().events().resource(event).create());
+    return events.submit(() -> client.v1().events().resource(event).create());
   }
 
   /**
@@ -98,7 +136,7 @@ public final class ApiWriter implements Api {
   @Override
   public void explainRejection(PodFacts pod, String message) {
     if (told.asMap().putIfAbsent(pod.uid(), true) == null) {
-      writes
+      rejections
           .submit(() -> client.v1().events().resource(event(pod, message)).create())
           .onFailure(e -> unwritten(pod, e));
     }
@@ -140,5 +178,7 @@ public final class ApiWriter implements Api {
   public void close() {
     binds.close();
     writes.close();
+    events.close();
+    rejections.close();
   }
 }

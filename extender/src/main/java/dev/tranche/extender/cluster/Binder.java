@@ -5,7 +5,6 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.verb.Api.BindOutcome;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.http.HttpRequest;
 import io.fabric8.kubernetes.client.http.HttpResponse;
 import io.vertx.core.buffer.Buffer;
@@ -33,20 +32,22 @@ final class Binder {
     this.client = client;
   }
 
-  BindOutcome bind(PodFacts pod, String node, String gpuAnnotation) throws InterruptedException {
+  /** What is thrown is thrown before the binding is sent. */
+  BindOutcome bind(PodFacts pod, String node, String gpuAnnotation) {
     HttpRequest request = request(pod, node, gpuAnnotation);
+    var sent = client.getHttpClient().sendAsync(request, byte[].class);
     try {
-      return answered(
-          pod,
-          node,
-          client
-              .getHttpClient()
-              .sendAsync(request, byte[].class)
-              .get(ANSWER_S_MAX, TimeUnit.SECONDS));
+      return answered(pod, node, sent.get(ANSWER_S_MAX, TimeUnit.SECONDS));
     } catch (ExecutionException lost) {
       return look(pod, node, words(lost), false);
     } catch (TimeoutException late) {
       return look(pod, node, "no answer within " + ANSWER_S_MAX + " s", false);
+    } catch (InterruptedException end) {
+      Thread.currentThread().interrupt();
+      return new BindOutcome.Unknown("the extender ends");
+    } catch (Throwable bug) {
+      // Errors too: it was sent, whatever keeps us from reading the answer.
+      return new BindOutcome.Unknown(bug.toString());
     }
   }
 
@@ -124,7 +125,7 @@ final class Binder {
         return conflict ? new BindOutcome.Refused(why) : new BindOutcome.Unknown(why);
       }
       return on.equals(node) ? new BindOutcome.Bound() : new BindOutcome.BoundElsewhere(on);
-    } catch (KubernetesClientException unreadable) {
+    } catch (RuntimeException | LinkageError unreadable) {
       return new BindOutcome.Unknown(
           why + "; and the pod could not be read: " + unreadable.getMessage());
     }

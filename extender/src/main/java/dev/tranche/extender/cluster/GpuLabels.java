@@ -39,6 +39,13 @@ final class GpuLabels {
           PREFIX + "sharing-strategy",
           Names.LABEL_MEMORY_USABLE);
 
+  /**
+   * They say what the node has, not what the plugin offers, so a DaemonSet may be selected by them:
+   * ours, too, which would never come back. The others go when the plugin does.
+   */
+  private static final Set<String> LASTING =
+      Set.of(PRESENT, PREFIX + "count", PREFIX + "memory", PREFIX + "product");
+
   /** Not Feature Discovery's: ours to write and to take away, where it runs too. */
   private static final Set<String> NOT_DISCOVERYS = Set.of(PRESENT, Names.LABEL_MEMORY_USABLE);
 
@@ -200,6 +207,17 @@ final class GpuLabels {
     return set.isEmpty() && now.equals(written)
         ? Optional.empty()
         : Optional.of(new Change(set, now));
+  }
+
+  /**
+   * Of our labels, those that stay for as long as the node exists.
+   *
+   * @param written as in {@link #change}
+   */
+  static Map<String, String> lasting(Map<String, String> labels, String written) {
+    var kept = new TreeMap<>(ours(labels, written));
+    kept.keySet().retainAll(LASTING);
+    return kept;
   }
 
   private static Map<String, String> ours(Map<String, String> labels, String written) {

@@ -107,7 +107,7 @@ public final class NodeLabels {
         node, (same, now) -> now.last() ? new Shown(now.labels(), clockMs.getAsLong(), true) : now);
   }
 
-  /** The clock's turn: what was refused is tried again, what has gone is taken away. */
+  /** The clock's turn: what was refused is tried again, what a plugin offered goes with it. */
   public void tick() {
     nodes.keySet().forEach(this::settle);
   }
@@ -119,7 +119,7 @@ public final class NodeLabels {
     }
     Shown now = shown.get(node);
     long ageMs = clockMs.getAsLong() - (now == null ? seen.sinceMs() : now.atMs());
-    Map<String, String> wanted = Map.of();
+    Map<String, String> wanted = GpuLabels.lasting(seen.labels(), seen.written());
     if (now != null && ageMs <= FRESH_MS) {
       wanted = now.labels();
     } else if (ageMs <= GONE_AFTER_MS || advertises.test(node)) {
@@ -131,9 +131,9 @@ public final class NodeLabels {
   }
 
   private void write(String node, Seen seen, GpuLabels.Change change) {
+    Future<?> patched = patcher.patch(node, patch(seen, change));
     underWay.add(node);
-    patcher
-        .patch(node, patch(seen, change))
+    patched
         .onSuccess(done -> log.info("node {} is labelled: {}", node, change.written()))
         .onFailure(
             e -> log.info("node {} is not labelled, which is tried again: {}", node, e.toString()))

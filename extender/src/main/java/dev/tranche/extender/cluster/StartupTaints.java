@@ -162,9 +162,9 @@ public final class StartupTaints {
   }
 
   private void lift(String node, Tainted now) {
+    Future<?> patched = patcher.patch(node, patch(now.keys()));
     underWay.add(node);
-    patcher
-        .patch(node, patch(now.keys()))
+    patched
         .onComplete(done -> underWay.remove(node))
         .onSuccess(
             done -> {

@@ -129,8 +129,8 @@ public final class VerbsSlice implements AutoCloseable {
     }
     try {
       return keep(port);
-    } catch (RuntimeException e) {
-      // Whatever it is: an exception that got out would end the looking for good.
+    } catch (Throwable e) {
+      // Whatever it is: what got out would end the looking for good.
       return e instanceof KubernetesClientException said
               && said.getCode() == HttpURLConnection.HTTP_CONFLICT
           ? missing

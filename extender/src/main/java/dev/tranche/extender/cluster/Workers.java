@@ -4,6 +4,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
+import java.time.Duration;
 import java.util.concurrent.Callable;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
@@ -50,15 +51,37 @@ public final class Workers implements AutoCloseable {
     } catch (RejectedExecutionException full) {
       rejected.increment();
       promise.fail("too many calls to the API server wait");
+    } catch (Throwable unstarted) {
+      // No thread, say: whoever waits for the future must hear of it.
+      promise.tryFail(unstarted);
     }
     return promise.future();
   }
 
   private static <T> void complete(Promise<T> promise, Callable<T> call) {
+    T result;
     try {
-      promise.complete(call.call());
-    } catch (Exception failed) {
+      result = call.call();
+    } catch (Throwable failed) {
+      // Errors too: a reservation stands, and wake-ups rest, until the future is completed.
       promise.fail(failed);
+      return;
+    }
+    promise.complete(result);
+  }
+
+  /**
+   * Takes no more calls and waits for those that it has.
+   *
+   * @return false: some are under way still
+   */
+  boolean drain(Duration limit) {
+    pool.shutdown();
+    try {
+      return pool.awaitTermination(limit.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+      return false;
     }
   }
 

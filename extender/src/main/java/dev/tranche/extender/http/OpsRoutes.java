@@ -81,6 +81,10 @@ public final class OpsRoutes {
     router.get("/explain").handler(OpsRoutes::named);
     router.get("/explain").handler(few(call -> explain(vertx, call)));
     router.get("/inspect").handler(few(call -> inspect(vertx, call)));
+    router.errorHandler(
+        404,
+        call -> said(call, 404, "the pages are /metrics, /healthz, /readyz, /explain, /inspect"));
+    router.errorHandler(400, call -> said(call, 400, "the request is not understood"));
     return router;
   }
 
@@ -92,10 +96,8 @@ public final class OpsRoutes {
         page.apply(call).onComplete(done -> free.release());
       } else {
         shed.increment();
-        call.response()
-            .setStatusCode(503)
-            .putHeader("Retry-After", "1")
-            .end("this page is being made for others; ask again in a second\n");
+        call.response().putHeader("Retry-After", "1");
+        said(call, 503, "this page is being made for others; ask again in a second");
       }
     };
   }
@@ -161,9 +163,7 @@ public final class OpsRoutes {
   private static void named(RoutingContext call) {
     String pod = call.request().getParam("pod", "");
     if (pod.indexOf('/') < 1) {
-      call.response()
-          .setStatusCode(400)
-          .end("name a pod: /explain?pod=namespace/name (\"" + pod + "\" is none)\n");
+      said(call, 400, "name a pod: /explain?pod=namespace/name");
     } else {
       call.next();
     }
@@ -183,12 +183,11 @@ public final class OpsRoutes {
               if (found.isPresent()) {
                 call.response().putHeader("Content-Type", json ? JSON : TEXT).end(found.get());
               } else {
-                call.response()
-                    .setStatusCode(404)
-                    .end(
-                        "nothing is known of pod "
-                            + pod
-                            + ": it asks for no GPU, does not exist, or was never filtered here\n");
+                said(
+                    call,
+                    404,
+                    "nothing is known of this pod: it asks for no GPU, does not exist, or was never"
+                        + " filtered here");
               }
             })
         .onFailure(bug -> failed(call, bug));
@@ -247,6 +246,17 @@ public final class OpsRoutes {
 
   private static void failed(RoutingContext call, Throwable bug) {
     log.error("{} failed", call.request().path(), bug);
-    call.response().setStatusCode(500).end("the extender failed; its log says how\n");
+    said(call, 500, "the extender failed; its log says how");
+  }
+
+  /**
+   * A sentence of ours: nothing that the caller sent is in it, and no browser takes it for HTML.
+   */
+  private static void said(RoutingContext call, int status, String sentence) {
+    call.response()
+        .setStatusCode(status)
+        .putHeader("Content-Type", TEXT)
+        .putHeader("X-Content-Type-Options", "nosniff")
+        .end(sentence + "\n");
   }
 }

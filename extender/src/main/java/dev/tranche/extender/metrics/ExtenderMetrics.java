@@ -128,7 +128,7 @@ public final class ExtenderMetrics {
         .register(registry);
   }
 
-  private Counter counter(String name, String help) {
+  public Counter counter(String name, String help) {
     return Counter.builder(name).description(help).register(registry);
   }
 

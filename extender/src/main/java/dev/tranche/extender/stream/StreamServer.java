@@ -40,7 +40,7 @@ public final class StreamServer extends VerticleBase {
   /** Reports wait so long for others to be handed over with. */
   private static final long GATHERED_MS = 10;
 
-  private static final int PER_ADDRESS_MAX = 256;
+  static final int PER_ADDRESS_MAX = 256;
   private static final String LOOPBACK = "127.0.0.1";
 
   /** A node has one stream, and for a moment another. */
@@ -65,6 +65,8 @@ public final class StreamServer extends VerticleBase {
   private final Counter oversized;
   private final Counter invalid;
   private final Callers callers = new Callers(PER_ADDRESS_MAX);
+  private final ReviewLimiter reviews = new ReviewLimiter();
+  private final Counter limited;
   private @Nullable HttpServer server;
 
   /**
@@ -89,6 +91,7 @@ public final class StreamServer extends VerticleBase {
     this.others = others;
     String help = "Node streams that the extender ended, by cause.";
     this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
+    this.limited = metrics.counter("tranche.extender.streams.ended", help, "cause", "limited");
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
     this.crowded = metrics.counter("tranche.extender.streams.ended", help, "cause", "crowded");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
@@ -163,6 +166,12 @@ public final class StreamServer extends VerticleBase {
       refuse(request, "metadata authorization: Bearer <token> is missing");
       return;
     }
+    String address = request.connection().remoteAddress().hostAddress();
+    if (!reviews.tryAcquire(address, core.nowMs())) {
+      limited.increment();
+      refuse(request, "too many tokens from this address were refused; another is reviewed soon");
+      return;
+    }
     // A stream lives for as long as its node: its token need not.
     request.headers().remove("authorization");
     var here = new Loop(context);
@@ -170,7 +179,10 @@ public final class StreamServer extends VerticleBase {
         .onSuccess(
             identity -> {
               switch (identity) {
-                case TokenCheck.Identity.OfNode(String node) -> open(request, node);
+                case TokenCheck.Identity.OfNode(String node) -> {
+                  reviews.accepted(address);
+                  open(request, node);
+                }
                 case TokenCheck.Identity.Refused(String why) -> refuse(request, why);
               }
             })

@@ -3,6 +3,7 @@ package dev.tranche.extender.verb;
 import dev.tranche.extender.ledger.PodFacts;
 import io.vertx.core.Future;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** The API server, as the verbs need it. Nothing here blocks; all queues are bounded. */
 public interface Api {
@@ -19,8 +20,14 @@ public interface Api {
     record Unknown(String why) implements BindOutcome {}
   }
 
-  /** Never fails. */
-  Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation);
+  /**
+   * Never fails.
+   *
+   * @param expiry asked on another thread right before the Binding is sent, which may be long after
+   *     the call: a sentence when it must not be sent any more
+   */
+  Future<BindOutcome> bind(
+      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry);
 
   /**
    * The pod as the API server has it now; empty if there is none that asks for a GPU.

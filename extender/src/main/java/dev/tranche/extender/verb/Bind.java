@@ -9,11 +9,19 @@ import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /** Puts a pod on a node: decides its GPUs for good, tells the node, then the API server. */
 public final class Bind {
   /** More at once are refused; kube-scheduler tries them again. */
   static final int IN_FLIGHT_MAX = 512;
+
+  /** From the decision until the Binding is sent: kube-scheduler waits for 10 s by our chart. */
+  static final long SEND_WITHIN_MS = 5_000;
+
+  private static final Logger log = LoggerFactory.getLogger(Bind.class);
 
   private final Core core;
   private final Asked asked;
@@ -106,13 +114,30 @@ public final class Bind {
       return withoutRoom(pod, now);
     }
     Placement place = placement.get();
-    return loop.here(core.apply(new Event.BindStarted(pod, node, place)))
+    Supplier<Optional<String>> expiry = core.expiry(SEND_WITHIN_MS);
+    return loop.here(assigned(pod, node, place))
         .compose(
             acknowledged ->
                 core.notDeciding()
                     .map(why -> lost(pod, why))
-                    .orElseGet(() -> post(pod, now, place)),
-            late -> Future.succeededFuture(unacknowledged(pod, node, late)));
+                    .orElseGet(() -> post(pod, now, place, expiry)),
+            late -> Future.succeededFuture(unacknowledged(pod, node, late)))
+        // A hold of a bind under way never expires by itself.
+        .recover(bug -> Future.succeededFuture(failed(pod, now, place, bug)));
+  }
+
+  private Future<Void> assigned(PodFacts pod, String node, Placement place) {
+    try {
+      return core.apply(new Event.BindStarted(pod, node, place));
+    } catch (Throwable bug) {
+      return Future.failedFuture(bug);
+    }
+  }
+
+  /** By a defect of ours, errors included; the Binding may have been sent before. */
+  private Optional<String> failed(PodFacts pod, Evaluation now, Placement place, Throwable bug) {
+    log.error("bind of pod {} failed", pod.key(), bug);
+    return settle(pod, now, place, new BindOutcome.Unknown(bug.toString()));
   }
 
   /** A node that another replica chose may not have been heard here yet: it need not be full. */
@@ -166,8 +191,9 @@ public final class Bind {
     return error(why);
   }
 
-  private Future<Optional<String>> post(PodFacts pod, Evaluation now, Placement place) {
-    return loop.here(api.bind(pod, now.node(), place.annotation()))
+  private Future<Optional<String>> post(
+      PodFacts pod, Evaluation now, Placement place, Supplier<Optional<String>> expiry) {
+    return loop.here(api.bind(pod, now.node(), place.annotation(), expiry))
         .map(outcome -> settle(pod, now, place, outcome));
   }
 

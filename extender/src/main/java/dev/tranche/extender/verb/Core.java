@@ -63,6 +63,7 @@ public final class Core {
   private final Policy policy;
   private final LongSupplier clockMs;
   private Supplier<Optional<String>> gate = Optional::empty;
+  private LongSupplier term = () -> 0;
   private final Set<String> unread = new LinkedHashSet<>(List.of("pods", "nodes"));
   private long syncedAtMs = -1;
   private boolean heard;
@@ -120,6 +121,38 @@ public final class Core {
   /** What else must be so before we decide, such as leadership: a sentence while it is not. */
   public void gate(Supplier<Optional<String>> closed) {
     gate = closed;
+  }
+
+  /**
+   * As {@link #gate}, for what may be lost and won again.
+   *
+   * @param number another one each time that it is won; both are asked on any thread
+   */
+  public void gate(Supplier<Optional<String>> closed, LongSupplier number) {
+    gate = closed;
+    term = number;
+  }
+
+  /**
+   * Tells, on any thread, why what is decided now may not be carried out any more, as a sentence.
+   *
+   * @param withinMs so long it may wait at most
+   */
+  Supplier<Optional<String>> expiry(long withinMs) {
+    long decidedIn = term.getAsLong();
+    long untilMs = nowMs() + withinMs;
+    return () -> {
+      Optional<String> closed = gate.get();
+      if (closed.isPresent()) {
+        return closed;
+      }
+      if (term.getAsLong() != decidedIn) {
+        return Optional.of("another may have decided since this was; this is tried again");
+      }
+      return nowMs() < untilMs
+          ? Optional.empty()
+          : Optional.of("it has waited for %d ms; this is tried again".formatted(withinMs));
+    };
   }
 
   /** Whether another is to be asked, however much we know. */

@@ -23,6 +23,10 @@ import java.util.function.Supplier;
  * thousands of nodes are judged and written elsewhere.
  */
 public final class Explain {
+  private static final String UNASKED =
+      "kube-scheduler has not asked this extender about the pod of late; these are all nodes by their"
+          + " GPUs now, also those that the pod's nodeSelector, affinity or tolerations exclude";
+
   private Explain() {}
 
   /** Adds to the answer what it was given on the loop; on any thread. */
@@ -160,7 +164,10 @@ public final class Explain {
   /** A node as the loop saw it, with its R. */
   private record Looked(String node, int replicas, Fleet.Seen seen) {}
 
-  /** kube-scheduler has asked another replica: what this one would say now. */
+  /**
+   * kube-scheduler has asked another replica, or nobody: what this one would say now. What a pod
+   * says of nodes we do not keep.
+   */
   private static Part judged(Core core, PodFacts pod, Optional<Hold> hold) {
     long nowMs = core.nowMs();
     String own = hold.map(Hold::node).orElse("");
@@ -189,7 +196,7 @@ public final class Explain {
       }
     }
     json.put("policy", policy.toString())
-        .put("note", "kube-scheduler asks another replica; this is what this one sees now")
+        .put("note", UNASKED)
         .put("fitted", fitted)
         .put("fittedCount", looked.size() - refused.size());
     var refusals = Refusals.of(refused);

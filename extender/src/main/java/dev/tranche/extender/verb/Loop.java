@@ -24,7 +24,8 @@ public final class Loop {
         () -> {
           try {
             answer.complete(question.get());
-          } catch (RuntimeException bug) {
+          } catch (Throwable bug) {
+            // Errors too: the one who waits must hear of it.
             answer.fail(bug);
           }
         });

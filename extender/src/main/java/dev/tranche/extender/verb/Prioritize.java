@@ -27,7 +27,7 @@ public final class Prioritize {
   public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {
     try {
       return core.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
-    } catch (RuntimeException bug) {
+    } catch (RuntimeException | LinkageError bug) {
       log.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
       return equal(names);
     }

@@ -31,10 +31,18 @@ final class CleanupIT {
   void nodes_loseOurWords_andKeepTheirOwnAndOthers() throws Exception {
     node(
         "labelled",
-        Map.of("nvidia.com/gpu.count", "2", "nvidia.com/gpu.replicas", "4", "zone", "a"),
+        Map.of(
+            "nvidia.com/gpu.present",
+            "true",
+            "nvidia.com/gpu.count",
+            "2",
+            "nvidia.com/gpu.replicas",
+            "4",
+            "zone",
+            "a"),
         Map.of(
             Names.NODE_LABELS,
-            "nvidia.com/gpu.count=2,nvidia.com/gpu.replicas=10",
+            "nvidia.com/gpu.present=true,nvidia.com/gpu.count=2,nvidia.com/gpu.replicas=10",
             Names.ROOM,
             "2026-01-01T00:00:00Z",
             Names.CORDON_GPUS,

@@ -164,7 +164,7 @@ class NodeLabelsTest {
   }
 
   @Test
-  void nodeWithoutPlugin_losesOurLabels_afterAWhile() {
+  void nodeWithoutPlugin_losesWhatThePluginOffered_afterAWhile() {
     watched();
     labels.reported(NODE, report(gpu("Tesla T4", 10)));
     patched();
@@ -176,8 +176,43 @@ class NodeLabelsTest {
     nowMs++;
     labels.tick();
     patched();
-    assertThat(onNode).isEmpty();
-    assertThat(written).isEmpty();
+    assertThat(onNode)
+        .doesNotContainKeys(
+            "nvidia.com/gpu.replicas",
+            "nvidia.com/gpu.sharing-strategy",
+            "tranche.dev/gpu-memory-usable-mib");
+  }
+
+  /** The plugin's own DaemonSet may be selected by them, and would never come back. */
+  @Test
+  void whatSelectsThePluginsDaemonSet_staysForAsLongAsTheNode() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    advertises = false;
+    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    labels.tick();
+    patched();
+    Map<String, String> lasting =
+        Map.of(
+            "nvidia.com/gpu.present", "true",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.memory", "15360",
+            "nvidia.com/gpu.product", "Tesla-T4-SHARED");
+    assertThat(onNode).containsExactlyInAnyOrderEntriesOf(lasting);
+    nowMs += 10 * NodeLabels.GONE_AFTER_MS;
+    labels.tick();
+    assertThat(patches).hasSize(2);
+    labels.gone(NODE);
+    watched();
+    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    labels.tick();
+    assertThat(patches).as("of a new leader, too").hasSize(2);
+    labels.reported(NODE, report(gpu("Tesla T4", 4), gpu("Tesla T4", 4)));
+    patched();
+    assertThat(onNode)
+        .containsEntry("nvidia.com/gpu.count", "2")
+        .containsEntry("nvidia.com/gpu.replicas", "4");
   }
 
   /** Its reports may reach another replica, which would write the labels again. */

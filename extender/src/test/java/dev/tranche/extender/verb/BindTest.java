@@ -14,6 +14,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -116,6 +119,28 @@ final class BindTest {
     assertThat(world.assigned).hasSize(1);
   }
 
+  /** Calls to the API server wait for one another; meanwhile leadership may end. */
+  @Test
+  void bindingThatWaits_isNotSent_onceWeDoNotLead_orHaveLedAnew_orItIsLate() {
+    var notLeading = new AtomicReference<>(Optional.<String>empty());
+    var term = new AtomicLong(1);
+    world.core.gate(notLeading::get, term::get);
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    assertThat(bind("ns/p", "p")).isEmpty();
+    Supplier<Optional<String>> expiry = world.expiries.getFirst();
+    assertThat(expiry.get()).isEmpty();
+    notLeading.set(Optional.of("another leads"));
+    assertThat(expiry.get()).hasValue("another leads");
+    notLeading.set(Optional.empty());
+    term.set(2);
+    assertThat(expiry.get().orElseThrow()).contains("another may have decided");
+    term.set(1);
+    world.nowMs += Bind.SEND_WITHIN_MS - 1;
+    assertThat(expiry.get()).isEmpty();
+    world.nowMs++;
+    assertThat(expiry.get().orElseThrow()).contains("has waited for 5000 ms");
+  }
+
   /** kube-scheduler asks again when an answer was too late for it. */
   @Test
   void bindThatIsAskedForAgain_happensOnce() {
@@ -145,6 +170,22 @@ final class BindTest {
     assertThat(bind("ns/p", "p").orElseThrow()).contains("did not acknowledge", "300 ms");
     assertThat(world.core.ledger.hold("p")).isEmpty();
     assertThat(world.retracted).containsExactly("p", "p");
+  }
+
+  /** A defect of ours, such as a class that the image lacks, ends as any other bind does. */
+  @Test
+  void bindThatFailsByADefect_isAnswered_andItsHoldDoesNotStay() {
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.failure = new NoClassDefFoundError("left/Out");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown", "left/Out");
+    assertThat(bind.inFlight()).isZero();
+    world.nowMs += 10 * 60_000;
+    world.core.tick();
+    assertThat(world.core.ledger.hold("p")).isEmpty();
+    world.unassignable = new NoClassDefFoundError("left/OutToo");
+    assertThat(bind("ns/p", "p").orElseThrow()).contains("left/OutToo");
+    assertThat(world.core.ledger.hold("p")).isEmpty();
+    assertThat(bind.inFlight()).isZero();
   }
 
   @Test

@@ -35,6 +35,10 @@ final class ExplainTest {
     world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
     JsonObject explained = explained();
     assertThat(explained.getString("state")).isEqualTo("waiting");
+    assertThat(explained.getString("note"))
+        .as("there may be no other replica, and kube-scheduler knows more of nodes")
+        .contains("has not asked this extender")
+        .contains("nodeSelector");
     assertThat(explained.getJsonArray("fitted")).hasSize(1);
   }
 

@@ -20,6 +20,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Nodes and an API server that only remember what they were told, and a clock that stands unless it
@@ -46,6 +48,13 @@ final class FakeWorld implements Nodes, Api {
   /** What becomes of an assignment that is sent. */
   Future<Void> acknowledged = Future.succeededFuture();
 
+  /** What the API server's call ends with instead of its outcome. */
+  @Nullable Throwable failure;
+
+  /** What is thrown instead of sending an assignment. */
+  @Nullable Error unassignable;
+
+  final List<Supplier<Optional<String>>> expiries = new ArrayList<>();
   final List<String> retracted = new ArrayList<>();
   final Core core;
 
@@ -109,6 +118,9 @@ final class FakeWorld implements Nodes, Api {
 
   @Override
   public Future<Void> assign(String node, Assignment assignment) {
+    if (unassignable != null) {
+      throw unassignable;
+    }
     assigned.add(assignment);
     return acknowledged;
   }
@@ -125,8 +137,10 @@ final class FakeWorld implements Nodes, Api {
   }
 
   @Override
-  public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
-    return Future.succeededFuture(outcome);
+  public Future<BindOutcome> bind(
+      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
+    expiries.add(expiry);
+    return failure == null ? Future.succeededFuture(outcome) : Future.failedFuture(failure);
   }
 
   @Override

@@ -4,6 +4,7 @@ import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.PodFacts;
 import io.vertx.core.Future;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** Nodes and an API server that are never asked for anything. */
 public final class Idle implements Nodes, Api {
@@ -22,7 +23,8 @@ public final class Idle implements Nodes, Api {
   public void forget(String node) {}
 
   @Override
-  public Future<BindOutcome> bind(PodFacts pod, String node, String gpuAnnotation) {
+  public Future<BindOutcome> bind(
+      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
     throw new AssertionError("nothing is bound");
   }
 

@@ -76,7 +76,7 @@ public final class ExtenderTraining {
             .withMasterUrl("https://127.0.0.1:" + API_PORT)
             .withTrustCerts(true)
             .build();
-    Await.until("the extender to be ready", 60, () -> get("readyz").startsWith("ready"));
+    Await.until("the extender to be ready", 150, () -> get("readyz").startsWith("ready"));
     try (var client = new KubernetesClientBuilder().withConfig(config).build();
         var streams =
             new SimulatedNodes(
@@ -189,7 +189,7 @@ public final class ExtenderTraining {
     }
   }
 
-  private static PemKeyCertOptions certificate(Path file, char[] password) throws Exception {
+  static PemKeyCertOptions certificate(Path file, char[] password) throws Exception {
     var store = KeyStore.getInstance("PKCS12");
     try (var in = Files.newInputStream(file)) {
       store.load(in, password);

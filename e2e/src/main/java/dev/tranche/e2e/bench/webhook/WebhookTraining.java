@@ -40,7 +40,7 @@ public final class WebhookTraining {
             .setKeyCertOptions(new PfxOptions().setPath(args[0]).setPassword(args[1]));
     try (var api = new FakeApi(options, API_PORT);
         var http = HttpClient.newHttpClient()) {
-      Await.until("the webhook to be ready", 60, () -> get(http, "readyz").startsWith("ready"));
+      Await.until("the webhook to be ready", 150, () -> get(http, "readyz").startsWith("ready"));
       reviews(api.secret(args[2], "tranche-webhook-tls", "ca.crt"));
       get(http, "metrics");
     }

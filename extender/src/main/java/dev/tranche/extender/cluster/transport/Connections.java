@@ -12,12 +12,15 @@ import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.PoolOptions;
+import io.vertx.core.http.RequestOptions;
 import io.vertx.core.http.WebSocketClient;
 import io.vertx.core.http.WebSocketClientOptions;
 import io.vertx.core.net.ClientOptionsBase;
+import io.vertx.core.net.HostAndPort;
 import io.vertx.core.net.KeyCertOptions;
 import io.vertx.core.net.ProxyOptions;
 import io.vertx.core.net.ProxyType;
+import io.vertx.core.net.SocketAddress;
 import io.vertx.core.net.TrustOptions;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
@@ -34,7 +37,12 @@ import org.jspecify.annotations.Nullable;
  * What one client's calls share. The event loop is theirs alone: looking up the API server's name,
  * or what an interceptor does there after a refusal, holds up other calls but no verb's decision.
  */
-record Connections(Vertx vertx, Context loop, HttpClientAgent http, WebSocketClient sockets) {
+record Connections(
+    Vertx vertx,
+    Context loop,
+    HttpClientAgent http,
+    WebSocketClient sockets,
+    @Nullable String tlsServerName) {
   /** With HTTP/2 one connection carries all calls, and without TLS one after the other. */
   private static final int HTTP1_CONNECTIONS = 16;
 
@@ -78,7 +86,24 @@ record Connections(Vertx vertx, Context loop, HttpClientAgent http, WebSocketCli
         vertx,
         vertx.getOrCreateContext(),
         vertx.createHttpClient(http, pool),
-        vertx.createWebSocketClient(sockets));
+        vertx.createWebSocketClient(sockets),
+        builder.getTlsServerName());
+  }
+
+  /**
+   * Whose certificate is asked for and expected, where that is not the address's host: behind a
+   * tunnel, say. The request itself still names the host.
+   */
+  void name(RequestOptions options) {
+    if (tlsServerName != null && !tlsServerName.isEmpty()) {
+      options
+          .setServer(SocketAddress.inetSocketAddress(options.getPort(), options.getHost()))
+          .setHost(tlsServerName);
+    }
+  }
+
+  static HostAndPort authority(RequestOptions options) {
+    return HostAndPort.create(options.getHost(), options.getPort());
   }
 
   private static void configure(ClientOptionsBase options, TransportBuilder builder) {

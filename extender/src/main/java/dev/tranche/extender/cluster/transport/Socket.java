@@ -44,7 +44,7 @@ final class Socket implements WebSocket {
     socket.pause();
     try {
       message.run();
-    } catch (RuntimeException refused) {
+    } catch (Throwable refused) {
       ended(() -> failed(refused));
     }
   }

@@ -21,6 +21,7 @@ import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.RequestOptions;
 import io.vertx.core.http.UpgradeRejectedException;
 import io.vertx.core.http.WebSocketConnectOptions;
+import io.vertx.core.net.HostAndPort;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
@@ -51,6 +52,8 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
             .setAbsoluteURI(request.uri().toString())
             .setHeaders(headers(request))
             .setConnectTimeout(limitMs);
+    HostAndPort authority = Connections.authority(options);
+    connections.name(options);
     @Nullable Buffer body = body(request.body());
     long untilMs = nowMs() + limitMs;
     return onLoop(
@@ -60,6 +63,7 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
                 .request(options)
                 .compose(
                     open -> {
+                      open.authority(authority);
                       if (limitMs > 0) {
                         open.idleTimeout(Math.max(1, untilMs - nowMs()));
                       }
@@ -116,6 +120,8 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
     if (socket.getSubprotocol() != null) {
       options.addSubProtocol(socket.getSubprotocol());
     }
+    options.putHeader(HttpHeaders.HOST, Connections.authority(options).toString());
+    connections.name(options);
     long timeoutMs = millis(request.getTimeout());
     if (timeoutMs > 0) {
       options.setTimeout(timeoutMs);
@@ -153,11 +159,11 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
     return result;
   }
 
-  /** A client that is closed meanwhile throws. */
+  /** A client that is closed meanwhile throws; the one who waits must hear of errors, too. */
   private static <T> Future<T> begun(Supplier<Future<T>> call) {
     try {
       return call.get();
-    } catch (RuntimeException closed) {
+    } catch (Throwable closed) {
       return Future.failedFuture(closed);
     }
   }

@@ -95,6 +95,7 @@ final class TransportIT {
   private void answer(HttpServerRequest request) {
     versions.add(request.version());
     switch (String.valueOf(request.path())) {
+      case "/authority" -> request.response().end(String.valueOf(request.authority()));
       case "/echo" -> request.body().onSuccess(request.response()::end);
       case "/large" -> request.response().end(Buffer.buffer(new byte[LARGE_BYTES]));
       case "/cut" ->
@@ -129,6 +130,34 @@ final class TransportIT {
 
   private URI uri(String path) {
     return URI.create(config.getMasterUrl()).resolve(path);
+  }
+
+  /** As behind a tunnel: the certificate is not for the address that is called. */
+  @Test
+  void serverOfAnotherName_isTrusted_whereTheConfigNamesIt() throws Exception {
+    String tunnel = "https://127.0.0.1:" + server.actualPort();
+    var unnamed = new ConfigBuilder(config).withMasterUrl(tunnel).build();
+    try (HttpClient strict = new VertxTransport().newBuilder(unnamed).build()) {
+      assertThatThrownBy(() -> text(strict, tunnel + "/authority"))
+          .hasStackTraceContaining("No subject alternative names");
+    }
+    var named = new ConfigBuilder(unnamed).withTlsServerName("localhost").build();
+    try (HttpClient tunnelled = new VertxTransport().newBuilder(named).build()) {
+      assertThat(text(tunnelled, tunnel + "/authority"))
+          .isEqualTo("127.0.0.1:" + server.actualPort());
+      var opened =
+          tunnelled
+              .newWebSocketBuilder()
+              .uri(URI.create(tunnel.replace("https", "wss") + "/watch"))
+              .buildAsync(new WebSocket.Listener() {})
+              .get(30, TimeUnit.SECONDS);
+      opened.sendClose(1_000, "");
+    }
+  }
+
+  private static String text(HttpClient client, String uri) throws Exception {
+    var request = client.newHttpRequestBuilder().uri(URI.create(uri)).build();
+    return client.sendAsync(request, String.class).get(30, TimeUnit.SECONDS).body();
   }
 
   private CompletableFuture<HttpResponse<byte[]>> get(String path) {

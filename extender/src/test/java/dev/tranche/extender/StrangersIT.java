@@ -1,0 +1,118 @@
+package dev.tranche.extender;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.stream.FakeNode;
+import io.vertx.core.Vertx;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What those get who reach our ports and are no node. */
+final class StrangersIT {
+  private static final long GIB = 1L << 30;
+
+  private final MockCluster cluster = new MockCluster();
+  private final Vertx vertx = Vertx.vertx();
+  private final HttpClient http = HttpClient.newHttpClient();
+  private Extender extender;
+
+  @BeforeEach
+  void start() throws Exception {
+    cluster.reviewTokens();
+    cluster.certificate();
+    extender = new Extender(ExtenderIT.config(), cluster.client());
+    extender.start().toCompletionStage().toCompletableFuture().get();
+    ExtenderIT.until(Duration.ofSeconds(20), () -> extender.streamPort() > 0);
+  }
+
+  @AfterEach
+  void stop() {
+    extender.close();
+    vertx.close().await();
+    cluster.close();
+  }
+
+  @Test
+  void pagesThatAreNotThere_sayTheirType_andEchoNothing() throws Exception {
+    for (String page :
+        List.of("/explain?pod=%3Cscript%3E", "/explain?pod=ns/%3Cscript%3E", "/%3Cscript%3E")) {
+      var answer = page(page);
+      assertThat(answer.statusCode()).as(page).isBetween(400, 404);
+      assertThat(answer.headers().firstValue("Content-Type"))
+          .as(page)
+          .hasValue("text/plain; charset=utf-8");
+      assertThat(answer.body()).as(page).isNotBlank().doesNotContain("script");
+    }
+  }
+
+  @Test
+  void strangersToken_isRefused() throws Exception {
+    refuseAStranger();
+  }
+
+  @Test
+  void refusedToken_isNotReviewedAgainAtTheStrangersPace() throws Exception {
+    for (int i = 0; i < 3; i++) {
+      refuseAStranger();
+    }
+    assertThat(cluster.reviews()).isEqualTo(1);
+    assertThat(page("/metrics").body())
+        .contains("tranche_extender_streams_ended_total{cause=\"refused\"} 3");
+  }
+
+  /** Each is another one, so that none is known. */
+  @Test
+  void strangersRandomTokens_areNotAllReviewed() throws Exception {
+    String why = "";
+    for (int i = 0; i < 2_000 && !why.contains("too many tokens"); i++) {
+      try (var stranger =
+          new FakeNode(
+              vertx,
+              extender.streamPort(),
+              "random-" + i,
+              FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
+        why = stranger.ended.get();
+      }
+    }
+    assertThat(why).contains("too many tokens");
+    assertThat(page("/metrics").body())
+        .contains("tranche_extender_streams_ended_total{cause=\"limited\"} 1");
+  }
+
+  private void refuseAStranger() throws Exception {
+    try (var stranger =
+        new FakeNode(
+            vertx,
+            extender.streamPort(),
+            "not-a-token",
+            FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
+      assertThat(stranger.ended.get()).contains("does not accept the token");
+    }
+  }
+
+  @Test
+  void anotherAccountsToken_isRefused() throws Exception {
+    try (var stranger =
+        new FakeNode(
+            vertx,
+            extender.streamPort(),
+            "token-of-default",
+            FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
+      assertThat(stranger.ended.get())
+          .contains("of system:serviceaccount:team-a:default; only")
+          .contains("may report");
+    }
+  }
+
+  private HttpResponse<String> page(String path) throws Exception {
+    var uri = URI.create("http://127.0.0.1:" + extender.metricsPort() + path);
+    return http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+  }
+}
