@@ -233,6 +233,7 @@ public final class Extender implements AutoCloseable {
   }
 
   private void hearAndSee() {
+    core.readPods(key -> verbs.loop().here(api.pod(key)));
     if (config.leaderElect()) {
       core.gate(leadership::missing);
     }

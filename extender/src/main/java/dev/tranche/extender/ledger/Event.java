@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.placement.Placement;
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /** What the Ledger is told. Any order, late or twice: it must come out the same. */
 public sealed interface Event {
@@ -41,6 +42,16 @@ public sealed interface Event {
 
   /** The API server was asked and has not answered. */
   record BindUnknown(String uid) implements Event {}
+
+  /**
+   * What the API server has answered to {@link Decision.CheckPod}. A question that failed is not
+   * told: it is asked again.
+   *
+   * @param pod as it is; null: there is no pod of that uid
+   * @param askedAtMs when the question was sent
+   */
+  record PodChecked(String uid, String key, @Nullable PodFacts pod, long askedAtMs)
+      implements Event {}
 
   /** The informers have shown every pod and node once: one that is not known is not there. */
   record Synced() implements Event {}

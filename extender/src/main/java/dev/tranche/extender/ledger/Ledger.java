@@ -22,6 +22,11 @@ import org.jspecify.annotations.Nullable;
  * again and dropped when its time is up. A bound one ends with the pod's end and with nothing else:
  * phase Succeeded or Failed, or the object gone. A terminating pod still holds.
  *
+ * <p><b>An accepted binding is not forgotten by the clock.</b> Watch and kubelet may both lag. So
+ * when a binding that the API server may have accepted is due, whether ours or one that a node's
+ * echo tells of, the API server is asked ({@link Decision.CheckPod}), and the hold stays until it
+ * answers.
+ *
  * <p><b>The kubelet's choice is the truth.</b> A report says which replicas each container holds.
  * If that is what was assigned, the hold is confirmed; if it is something else, the hold moves
  * there and {@link Decision.Drifted} is said. A report never ends a hold: it may be older than the
@@ -80,6 +85,7 @@ public final class Ledger {
       case Event.BindDone(String uid) -> bindDone(step, uid);
       case Event.BindFailed(String uid) -> bindFailed(step, uid);
       case Event.BindUnknown(String uid) -> bindUnknown(step, uid);
+      case Event.PodChecked checked -> podChecked(step, checked);
       case Event.Synced() -> reports.synced();
       case Event.Tick() -> tick(step);
     }
@@ -118,6 +124,31 @@ public final class Ledger {
     books.tombstones.putIfAbsent(uid, step.nowMs() + timing.tombstoneMs());
     String node = pod == null ? null : pod.node();
     end(step, uid, key, node, step.nowMs() + timing.tombstoneMs());
+  }
+
+  /**
+   * What no watch has told in time. That a pod is gone or bound is so for good; that it waits says
+   * something only of a binding that was due when the API server was asked.
+   */
+  private void podChecked(Step step, Event.PodChecked checked) {
+    String uid = checked.uid();
+    NodeBook holder = books.holders.get(uid);
+    if (checked.pod() == null) {
+      if (holder != null) {
+        books.giveUp(step, holder, uid);
+      }
+      podGone(step, uid, checked.key());
+      return;
+    }
+    podSeen(step, checked.pod());
+    Hold hold = books.hold(uid).orElse(null);
+    PodFacts known = books.pods.get(uid);
+    boolean waits = known == null || known.node() == null;
+    if (holder != null && hold != null && waits && hold.expiresAtMs() <= checked.askedAtMs()) {
+      nominations.remove(uid);
+      books.giveUp(step, holder, uid);
+      step.say(new Decision.Expired(hold.node(), hold.key()));
+    }
   }
 
   /** kube-scheduler says which node it has chosen of those that were offered, or that none is. */
@@ -274,11 +305,8 @@ public final class Ledger {
       books.put(book, hold.until(Math.max(hold.expiresAtMs(), lastCall(step, hold))));
       return;
     }
-    books.drop(step, uid);
-    if (book.echoes(uid)) {
-      // A bind that another leader began and did not end: the node would remind us of it for ever.
-      step.say(new Decision.Retract(book.name, uid));
-    }
+    // A bind that another leader began and did not end: the node would remind us of it.
+    books.giveUp(step, book, uid);
   }
 
   private void nominate(Step step, PodFacts pod, Map<String, Placement> places, String expected) {
@@ -351,6 +379,10 @@ public final class Ledger {
       PodFacts pod = books.pods.get(hold.uid());
       if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
         books.put(book, hold.until(Hold.NEVER));
+        return;
+      }
+      if (hold.stage() != Stage.TENTATIVE || book.echoed.containsKey(hold.uid())) {
+        reports.check(step, book, hold.uid(), hold.key());
         return;
       }
       nominations.remove(hold.uid());

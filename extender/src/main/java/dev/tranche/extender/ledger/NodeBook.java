@@ -35,10 +35,19 @@ final class NodeBook {
   record Ended(long atMs, long listedUntilMs) {}
 
   /**
-   * Echoed pods that no informer has shown, by uid, with the time until which one may yet: a new
-   * pod's assignment can come before the pod.
+   * Pods whose binding another replica has begun, by the node's echo, with the time when it was
+   * first heard. For as long as they have a tentative hold.
    */
-  final Map<String, Long> unshown = new HashMap<>();
+  final Map<String, Long> echoed = new HashMap<>();
+
+  /** Pods that the API server was asked about, by uid: before then it is not asked again. */
+  final Map<String, Long> checks = new HashMap<>();
+
+  /** More assignments of pods that nobody knows are not believed: no kubelet waits for as many. */
+  private static final int ECHOED_MAX = 1_024;
+
+  /** What the last report has of assignments, by pod uid. */
+  private Map<String, Assignment> echoes = Map.of();
 
   /** Of holds whose assignment was sent again, by uid: before then it is not once more. */
   final Map<String, Long> reminded = new HashMap<>();
@@ -86,7 +95,6 @@ final class NodeBook {
             && state == said
             && said.holdingsKnown()
             && ended.isEmpty()
-            && unshown.isEmpty()
             && holds.values().stream().allMatch(Hold::confirmed)
             && said.echoes().stream().allMatch(echo -> holds.containsKey(echo.uid()));
     holdingsAtMs = nothing ? nowMs : holdingsAtMs;
@@ -100,8 +108,19 @@ final class NodeBook {
     boolean opened = !live;
     live = true;
     state = said.orHoldingsOf(state);
+    echoes = byUid(said.echoes());
     holdingsAtMs = said.holdingsKnown() ? nowMs : holdingsAtMs;
     return opened;
+  }
+
+  private static Map<String, Assignment> byUid(List<Assignment> echoes) {
+    var byUid = new HashMap<String, Assignment>();
+    echoes.forEach(echo -> byUid.putIfAbsent(echo.uid(), echo));
+    return byUid;
+  }
+
+  boolean believesMoreEchoes() {
+    return echoed.size() < ECHOED_MAX;
   }
 
   /** Whether the node is to be told of an assignment again; now and then at most. */
@@ -168,7 +187,7 @@ final class NodeBook {
   }
 
   boolean echoes(String uid) {
-    return echo(uid).isPresent();
+    return echoes.containsKey(uid);
   }
 
   private Optional<Places.Found> echoed(PodFacts pod) {
@@ -177,9 +196,7 @@ final class NodeBook {
   }
 
   private Optional<Assignment> echo(String uid) {
-    return state == null
-        ? Optional.empty()
-        : state.echoes().stream().filter(echo -> echo.uid().equals(uid)).findFirst();
+    return Optional.ofNullable(echoes.get(uid));
   }
 
   boolean forgettable() {

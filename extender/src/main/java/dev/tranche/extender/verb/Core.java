@@ -24,6 +24,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -62,6 +63,7 @@ public final class Core {
   private final Api api;
   private final Policy policy;
   private final LongSupplier clockMs;
+  private final PodChecks podChecks;
   private Supplier<Optional<String>> gate = Optional::empty;
   private final Set<String> unread = new LinkedHashSet<>(List.of("pods", "nodes"));
   private long syncedAtMs = -1;
@@ -94,6 +96,7 @@ public final class Core {
     this.nodes = nodes;
     this.api = api;
     this.metrics = metrics;
+    this.podChecks = new PodChecks(api::pod, metrics);
     this.policy = policy;
     this.clockMs = clockMs;
   }
@@ -120,6 +123,15 @@ public final class Core {
   /** What else must be so before we decide, such as leadership: a sentence while it is not. */
   public void gate(Supplier<Optional<String>> closed) {
     gate = closed;
+  }
+
+  /**
+   * How pods are read from the API server.
+   *
+   * @param pods by {@code namespace/name}; completes on the loop
+   */
+  public void readPods(Function<String, Future<Optional<PodFacts>>> pods) {
+    podChecks.readBy(pods);
   }
 
   /** Whether another is to be asked, however much we know. */
@@ -222,6 +234,7 @@ public final class Core {
               assigned,
               actual);
         }
+        case Decision.CheckPod check -> podChecks.check(check, nowMs(), this::told);
         case Decision.Expired(String node, String key) -> {
           metrics.expired();
           log.debug("the hold of pod {} on node {} was never bound", key, node);
