@@ -2,6 +2,7 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.placement.Placement;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** What the Ledger is told. Any order, late or twice: it must come out the same. */
@@ -15,7 +16,11 @@ public sealed interface Event {
 
   record NodeGone(String name) implements Event {}
 
-  record Reported(String node, NodeState state) implements Event {}
+  /**
+   * @param holdingsAgeMs how long ago the kubelet was asked for the list that the holdings are of;
+   *     empty: the node does not say
+   */
+  record Reported(String node, NodeState state, OptionalLong holdingsAgeMs) implements Event {}
 
   record StreamLost(String node) implements Event {}
 

@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -73,8 +74,8 @@ public final class Ledger {
       case Event.PodGone(String uid, String key) -> podGone(step, uid, key);
       case Event.NodeSeen(NodeFacts node) -> nodeSeen(step, node);
       case Event.NodeGone(String name) -> nodeGone(step, name);
-      case Event.Reported(String node, NodeState state) ->
-          reports.reported(step, books.book(node), state);
+      case Event.Reported(String node, NodeState state, OptionalLong holdingsAgeMs) ->
+          reports.reported(step, books.book(node), state, holdingsAgeMs);
       case Event.StreamLost(String node) -> streamLost(step, node);
       case Event.Reserve(PodFacts pod, String node, Placement p) -> reserve(step, pod, node, p);
       case Event.Release(String uid) -> release(step, uid);
@@ -113,7 +114,7 @@ public final class Ledger {
       end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
     } else if (pod.node() != null) {
       nominations.remove(pod.uid());
-      settle(step, pod, books.book(pod.node()), before == null && pod.running());
+      settle(step, pod, books.book(pod.node()), before);
     } else {
       nominated(step, before, pod);
     }
@@ -199,9 +200,9 @@ public final class Ledger {
   /**
    * The pod is on this node, whoever put it there.
    *
-   * @param ranBefore it ran before we first saw it, so the node's last list may have it
+   * @param before what we knew of it
    */
-  private void settle(Step step, PodFacts pod, NodeBook book, boolean ranBefore) {
+  private void settle(Step step, PodFacts pod, NodeBook book, @Nullable PodFacts before) {
     NodeBook holder = books.holders.get(pod.uid());
     Hold hold = holder == book ? book.holds.get(pod.uid()) : null;
     if (holder != book) {
@@ -209,12 +210,13 @@ public final class Ledger {
     }
     step.touch(book);
     Hold bound = bound(step, pod, book, hold);
+    boolean startsNow = before != null && !before.running() && pod.running();
+    if (startsNow && !bound.confirmed() && book.echoes(pod.uid())) {
+      // From now on a list tells of it, whatever the node still waits for.
+      bound = bound.listedFrom(step.nowMs());
+    }
     books.put(book, bound);
-    boolean listed =
-        (hold == null || hold.stage() == Stage.TENTATIVE)
-            ? ranBefore
-            : hold.stage() == Stage.BOUND && book.holdingsAtMs > hold.sinceMs();
-    reports.remind(step, book, listed ? reports.readBack(step, book, bound) : bound);
+    reports.remind(step, book, reports.readBack(step, book, bound));
   }
 
   private Hold bound(Step step, PodFacts pod, NodeBook book, @Nullable Hold hold) {
@@ -235,7 +237,16 @@ public final class Ledger {
         Stage.BOUND,
         false,
         since(step, pod, hold),
+        listedFrom(step, pod, hold),
         Hold.NEVER);
+  }
+
+  /** A pod that ran before we first saw it may be in the node's last list. */
+  private static long listedFrom(Step step, PodFacts pod, @Nullable Hold hold) {
+    if (hold != null && hold.stage() == Stage.BOUND) {
+      return hold.listedFromMs();
+    }
+    return step.nowMs() - (hold == null && pod.running() ? NodeBook.KUBELET_LATE_MS : 0);
   }
 
   /** A pod that ran before we saw it is in its GPU's mean load already. */

@@ -9,13 +9,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** One node's page of the Ledger. */
 final class NodeBook {
-  /** A node's list of holdings may be this old when it arrives; it is read every 2 s. */
-  private static final long LIST_AGE_MS = 5_000;
+  /** The kubelet may still list a pod for so long after we have learnt of its end. */
+  static final long KUBELET_LATE_MS = 5_000;
 
   /** Where two replicas do not agree, the one that is behind learns better within that. */
   private static final long REMIND_EVERY_MS = 5_000;
@@ -55,8 +56,11 @@ final class NodeBook {
   @Nullable NodeFacts facts;
   @Nullable NodeState state;
 
-  /** When the holdings of {@link #state} came: it may be older than the rest. */
-  long holdingsAtMs;
+  /** When the kubelet made the list that the holdings of {@link #state} are of, at the latest. */
+  private long listedAtMs = Long.MIN_VALUE / 2;
+
+  /** As they came: of an ended pod {@link #state} has them no more. */
+  private @Nullable Map<String, Map<String, Map<String, Integer>>> listed;
 
   boolean live;
 
@@ -89,7 +93,7 @@ final class NodeBook {
    * settled: of thousands of nodes that report every five seconds nearly all are like that.
    */
   @SuppressWarnings("ReferenceEquality") // What says the same is the same, see ReportReader.
-  boolean hearsNothingNew(NodeState said, long nowMs) {
+  boolean hearsNothingNew(NodeState said, OptionalLong listAgeMs, long nowMs) {
     boolean nothing =
         live
             && state == said
@@ -97,19 +101,43 @@ final class NodeBook {
             && ended.isEmpty()
             && holds.values().stream().allMatch(Hold::confirmed)
             && said.echoes().stream().allMatch(echo -> holds.containsKey(echo.uid()));
-    holdingsAtMs = nothing ? nowMs : holdingsAtMs;
+    if (nothing) {
+      listed(said, listAgeMs, nowMs);
+    }
     return nothing;
+  }
+
+  /**
+   * A node repeats its last list while its kubelet does not answer. One that does not say how old
+   * the list is has made it at the latest when we first heard it.
+   */
+  private void listed(NodeState said, OptionalLong ageMs, long nowMs) {
+    if (!said.holdingsKnown()) {
+      return;
+    }
+    boolean another = listed == null || !listed.equals(said.holdings());
+    if (ageMs.isPresent()) {
+      listedAtMs = nowMs - ageMs.getAsLong();
+    } else if (another) {
+      listedAtMs = nowMs;
+    }
+    listed = said.holdings();
+  }
+
+  /** Whether the kubelet's list is new enough to tell of the pod, and not of an earlier one. */
+  boolean tellsOf(Hold hold) {
+    return listedAtMs >= hold.listedFromMs() && !listsAnEarlierPod(hold.key());
   }
 
   /**
    * @return whether it is the first since its stream was opened
    */
-  boolean hear(NodeState said, long nowMs) {
+  boolean hear(NodeState said, OptionalLong listAgeMs, long nowMs) {
     boolean opened = !live;
     live = true;
     state = said.orHoldingsOf(state);
     echoes = byUid(said.echoes());
-    holdingsAtMs = said.holdingsKnown() ? nowMs : holdingsAtMs;
+    listed(said, listAgeMs, nowMs);
     return opened;
   }
 
@@ -145,9 +173,7 @@ final class NodeBook {
   }
 
   private boolean carriedOut(Hold hold) {
-    return state != null
-        && state.holdings().containsKey(hold.key())
-        && !listsAnEarlierPod(hold.key());
+    return state != null && state.holdings().containsKey(hold.key()) && tellsOf(hold);
   }
 
   /** The most replicas that a GPU of a resource has; 1 while nothing is known. */
@@ -162,9 +188,9 @@ final class NodeBook {
   }
 
   /** Whether what the node lists under this key may still be an earlier pod of the same name. */
-  boolean listsAnEarlierPod(String key) {
+  private boolean listsAnEarlierPod(String key) {
     Ended earlier = ended.get(key);
-    return earlier != null && holdingsAtMs - earlier.atMs() < LIST_AGE_MS;
+    return earlier != null && listedAtMs - earlier.atMs() < KUBELET_LATE_MS;
   }
 
   /** Where the pod's annotation puts it, or else the node's echo. */

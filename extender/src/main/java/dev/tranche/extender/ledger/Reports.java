@@ -5,6 +5,7 @@ import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** What the {@link Ledger} makes of what nodes say: whom they hold for, and what they echo. */
@@ -28,12 +29,12 @@ final class Reports {
     synced = true;
   }
 
-  void reported(Step step, NodeBook book, NodeState state) {
-    if (book.hearsNothingNew(state, step.nowMs())) {
+  void reported(Step step, NodeBook book, NodeState state, OptionalLong listAgeMs) {
+    if (book.hearsNothingNew(state, listAgeMs, step.nowMs())) {
       return;
     }
     step.touch(book);
-    boolean opened = book.hear(state, step.nowMs());
+    boolean opened = book.hear(state, listAgeMs, step.nowMs());
     state.echoes().forEach(echo -> echo(step, book, echo));
     for (Hold hold : List.copyOf(book.holds.values())) {
       Hold placed = placedAgain(book, hold);
@@ -123,8 +124,9 @@ final class Reports {
   }
 
   /**
-   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name,
-   * so the caller sees to it that the list is not older than the hold.
+   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name:
+   * what it lists is of an earlier pod if the list is older than the hold, or if the node still
+   * waits for the kubelet to take up this one.
    */
   Hold readBack(Step step, NodeBook book, Hold hold) {
     PodFacts pod = books.pods.get(hold.uid());
@@ -132,7 +134,8 @@ final class Reports {
       return hold;
     }
     Map<String, Map<String, Integer>> read = book.state.holdings().get(hold.key());
-    if (read == null || book.listsAnEarlierPod(hold.key())) {
+    boolean awaited = book.echoes(hold.uid()) && !pod.running();
+    if (read == null || awaited || !book.tellsOf(hold)) {
       return hold;
     }
     int replicas = book.replicasPerGpu(hold.resource());

@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** Puts a node's report in our terms. */
@@ -58,7 +59,8 @@ public final class ReportReader {
             report.getHoldingsKnown(),
             Retired.of(report),
             report.getAssignmentsList().stream().map(ReportReader::assignment).toList());
-    return new Reading(new Event.Reported(node, kept(state, before)), readings);
+    return new Reading(
+        new Event.Reported(node, kept(state, before), listAgeMs(report, 0)), readings);
   }
 
   /**
@@ -78,6 +80,15 @@ public final class ReportReader {
       }
     }
     return readings;
+  }
+
+  /**
+   * @param waitedMs since the report came
+   */
+  static OptionalLong listAgeMs(NodeReport report, long waitedMs) {
+    return report.hasHoldingsAgeMs()
+        ? OptionalLong.of(Integer.toUnsignedLong(report.getHoldingsAgeMs()) + waitedMs)
+        : OptionalLong.empty();
   }
 
   private static NodeState kept(NodeState now, @Nullable NodeState before) {

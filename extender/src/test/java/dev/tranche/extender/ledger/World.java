@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
@@ -158,6 +159,13 @@ final class World {
     Map<String, Map<String, Map<String, Integer>>> listed = Map.of();
     private long listedAtMs;
     private boolean listKnown = true;
+
+    /** Whether its kubelet answers PodResources; else the last list is repeated. */
+    private boolean answers = true;
+
+    /** Plugins of old do not. */
+    private boolean saysAge = true;
+
     private boolean serving = true;
 
     Node(String name, int... replicas) {
@@ -192,8 +200,12 @@ final class World {
 
     private @Nullable NodeState said;
 
+    OptionalLong listAgeMs() {
+      return saysAge ? OptionalLong.of(nowMs - listedAtMs) : OptionalLong.empty();
+    }
+
     NodeState state() {
-      if (nowMs - listedAtMs > random.nextInt(LIST_AGE_MS)) {
+      if (answers && nowMs - listedAtMs > random.nextInt(LIST_AGE_MS)) {
         list();
       }
       var now =
@@ -213,7 +225,7 @@ final class World {
 
   void act() {
     advance(random.nextInt(1_500));
-    switch (random.nextInt(20)) {
+    switch (random.nextInt(22)) {
       case 0, 1, 2, 3, 4, 5 -> schedule();
       case 6, 7, 8 -> any(p -> p.facts.node() != null && !p.admitted).ifPresent(this::admit);
       case 9, 10 -> any(p -> p.admitted && !p.facts.ended()).ifPresent(this::finish);
@@ -227,6 +239,10 @@ final class World {
         if (strangers) {
           pick(List.<Runnable>of(this::bindByOthers, this::staticPod)).run();
         }
+      }
+      case 19 -> {
+        Node node = pick(nodes);
+        node.answers = !node.answers;
       }
       default -> ticks();
     }
@@ -287,7 +303,8 @@ final class World {
   void report(Node node) {
     for (Replica replica : List.of(leader, standby)) {
       if (!replica.cut.contains(node.name)) {
-        var event = new Event.Reported(node.name, node.state());
+        NodeState state = node.state();
+        var event = new Event.Reported(node.name, state, node.listAgeMs());
         replica.later(replica.reports, node.name, event, REPORT_LATE_MS);
       }
     }
@@ -308,6 +325,7 @@ final class World {
       node.serving = false;
       node.listKnown = false;
     } else if (!node.listKnown) {
+      node.saysAge = random.nextBoolean();
       node.serving = true;
       node.listKnown = true;
     }
@@ -531,6 +549,8 @@ final class World {
         node -> {
           node.serving = true;
           node.listKnown = true;
+          node.answers = true;
+          node.saysAge = true;
           reconnectAll(node);
         });
     advance(2L * watchLateMs);

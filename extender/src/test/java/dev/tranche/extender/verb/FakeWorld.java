@@ -20,6 +20,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 
 /**
  * Nodes and an API server that only remember what they were told, and a clock that stands unless it
@@ -94,7 +95,7 @@ final class FakeWorld implements Nodes, Api {
           new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0, "", 0));
     }
     var state = new NodeState(true, facts, holdings, true, Map.of(), List.of());
-    core.reported(new Event.Reported(node, state), readings);
+    core.reported(new Event.Reported(node, state, OptionalLong.of(0)), readings);
   }
 
   static PodFacts pod(String name, int replicas, String... annotations) {
