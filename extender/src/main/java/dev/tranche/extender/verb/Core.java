@@ -5,6 +5,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
@@ -64,6 +65,7 @@ public final class Core {
   private final Policy policy;
   private final LongSupplier clockMs;
   private final PodChecks podChecks;
+  private final FirstWake firstWake = new FirstWake();
   private Supplier<Optional<String>> gate = Optional::empty;
   private final Set<String> unread = new LinkedHashSet<>(List.of("pods", "nodes"));
   private long syncedAtMs = -1;
@@ -299,7 +301,15 @@ public final class Core {
   public void tick() {
     told(new Event.Tick());
     evaluations.follow();
+    boolean decides = notDeciding().or(this::hearing).isEmpty();
+    firstWake.tick(decides, nowMs(), this::anyNode, this::wake);
     waiting.wake(this::policyOf, nowMs(), this::wake);
+  }
+
+  private Optional<String> anyNode() {
+    return ledger.nodes().stream()
+        .filter(node -> ledger.node(node).filter(NodeFacts::advertises).isPresent())
+        .findFirst();
   }
 
   private Future<?> wake(String node) {
