@@ -207,6 +207,14 @@ public final class Extender implements AutoCloseable {
     registry.getPrometheusRegistry().register(gpus);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
+        "tranche.extender.reports.kept.bytes",
+        "Size of the last whole reports of all nodes; bounded.",
+        streams::keptBytes);
+    metrics.gauge(
+        "tranche.extender.load.pods",
+        "Pods that are remembered with the load readings of GPUs; bounded for each node.",
+        core.loads::pods);
+    metrics.gauge(
         "tranche.pending.fragmented.pods",
         "Waiting pods that only a hole keeps waiting: replicas enough, but no GPU with room.",
         core.waiting::fragmented);
