@@ -51,6 +51,7 @@ public final class BriefReports {
   private static NodeReport lasting(NodeReport whole) {
     NodeReport.Builder lasting =
         whole.toBuilder().clearSequence().clearSentAtMs().clearAppliedDirective();
+    lasting.clearHoldingsAgeMs();
     lasting.getGpusBuilderList().forEach(gpu -> gpu.clearLoad().clearPodUses());
     lasting.getAssignmentsBuilderList().forEach(Assignment.Builder::clearExpiresInMs);
     return lasting.build();
@@ -62,6 +63,9 @@ public final class BriefReports {
             .setSequence(whole.getSequence())
             .setSentAtMs(whole.getSentAtMs())
             .setAppliedDirective(whole.getAppliedDirective());
+    if (whole.hasHoldingsAgeMs()) {
+      brief.setHoldingsAgeMs(whole.getHoldingsAgeMs());
+    }
     whole.getGpusList().forEach(gpu -> brief.addReadings(reading(gpu)));
     return brief.build();
   }

@@ -24,6 +24,7 @@ final class BriefReportsTest {
         .setSequence(++sequence)
         .setSentAtMs(ms)
         .setAppliedDirective(sequence)
+        .setHoldingsAgeMs((int) ms)
         .setNode("node-1")
         .addHoldings(Holding.newBuilder().addDeviceIds("GPU-0::0"))
         .addAssignments(Assignment.newBuilder().setPodUid("u").setExpiresInMs(9_000 - (int) ms))
@@ -61,7 +62,12 @@ final class BriefReportsTest {
     assertThat(sent.getReadings(1).hasLoad()).isFalse();
     assertThat(sent.toBuilder().clearReadings().build())
         .isEqualTo(
-            NodeReport.newBuilder().setSequence(2).setSentAtMs(1).setAppliedDirective(2).build());
+            NodeReport.newBuilder()
+                .setSequence(2)
+                .setSentAtMs(1)
+                .setAppliedDirective(2)
+                .setHoldingsAgeMs(1)
+                .build());
   }
 
   @Test

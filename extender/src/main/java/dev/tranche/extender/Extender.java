@@ -219,6 +219,14 @@ public final class Extender implements AutoCloseable {
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
+        "tranche.extender.reports.kept.bytes",
+        "Size of the last whole reports of all nodes; bounded.",
+        streams::keptBytes);
+    metrics.gauge(
+        "tranche.extender.load.pods",
+        "Pods that are remembered with the load readings of GPUs; bounded for each node.",
+        core.loads::pods);
+    metrics.gauge(
         "tranche.pending.fragmented.pods",
         "Waiting pods that only a hole keeps waiting: replicas enough, but no GPU with room.",
         core.waiting::fragmented);
@@ -249,6 +257,7 @@ public final class Extender implements AutoCloseable {
   }
 
   private void hearAndSee() {
+    core.readPods(key -> verbs.loop().here(api.pod(key)));
     if (config.leaderElect()) {
       core.gate(leadership::missing, leadership::term);
     }

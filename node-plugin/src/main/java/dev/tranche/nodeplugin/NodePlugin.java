@@ -341,10 +341,16 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   @Override
   public NodeReport.Builder report() {
-    return reports
-        .report(state, kubelet.registered(), System.currentTimeMillis())
-        .addAllAssignments(assignments.remaining(System.nanoTime() / 1_000_000))
-        .addAllEvents(events.newest());
+    long nowMs = System.nanoTime() / 1_000_000;
+    NodeReport.Builder report =
+        reports
+            .report(state, kubelet.registered(), System.currentTimeMillis())
+            .addAllAssignments(assignments.remaining(nowMs))
+            .addAllEvents(events.newest());
+    kubelet
+        .listAgeMs(nowMs)
+        .ifPresent(age -> report.setHoldingsAgeMs((int) Math.min(Integer.MAX_VALUE, age)));
+    return report;
   }
 
   /** Hears the value of the node's config label from every directive that tells it. */

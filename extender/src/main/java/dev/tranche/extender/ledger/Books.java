@@ -53,10 +53,21 @@ final class Books {
     step.touch(book);
     book.holds.remove(uid);
     book.reminded.remove(uid);
+    book.echoed.remove(uid);
+    book.checks.remove(uid);
     if (hold.stage() != Stage.TENTATIVE && !hold.confirmed()) {
       step.say(new Decision.Retract(book.name, uid));
     }
     forget(book);
+  }
+
+  /** Drops what was expected, and has the node forget an assignment that it still keeps. */
+  void giveUp(Step step, NodeBook book, String uid) {
+    boolean retracted = settled(uid);
+    drop(step, uid);
+    if (!retracted && book.echoes(uid)) {
+      step.say(new Decision.Retract(book.name, uid));
+    }
   }
 
   /** Whether the API server has it on its node. */

@@ -19,6 +19,12 @@ public sealed interface Decision {
   record Drifted(String node, String key, List<String> assigned, List<String> actual)
       implements Decision {}
 
+  /**
+   * Ask the API server for the pod, and say what it answers by {@link Event.PodChecked}: its
+   * binding may have been accepted, though no watch has shown that.
+   */
+  record CheckPod(String node, String uid, String key) implements Decision {}
+
   /** A tentative hold was never bound. */
   record Expired(String node, String key) implements Decision {}
 }

@@ -2,6 +2,8 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.extender.placement.Placement;
 import java.util.Map;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** What the Ledger is told. Any order, late or twice: it must come out the same. */
 public sealed interface Event {
@@ -14,7 +16,11 @@ public sealed interface Event {
 
   record NodeGone(String name) implements Event {}
 
-  record Reported(String node, NodeState state) implements Event {}
+  /**
+   * @param holdingsAgeMs how long ago the kubelet was asked for the list that the holdings are of;
+   *     empty: the node does not say
+   */
+  record Reported(String node, NodeState state, OptionalLong holdingsAgeMs) implements Event {}
 
   record StreamLost(String node) implements Event {}
 
@@ -41,6 +47,16 @@ public sealed interface Event {
 
   /** The API server was asked and has not answered. */
   record BindUnknown(String uid) implements Event {}
+
+  /**
+   * What the API server has answered to {@link Decision.CheckPod}. A question that failed is not
+   * told: it is asked again.
+   *
+   * @param pod as it is; null: there is no pod of that uid
+   * @param askedAtMs when the question was sent
+   */
+  record PodChecked(String uid, String key, @Nullable PodFacts pod, long askedAtMs)
+      implements Event {}
 
   /** The informers have shown every pod and node once: one that is not known is not there. */
   record Synced() implements Event {}

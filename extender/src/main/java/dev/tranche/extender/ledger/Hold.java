@@ -14,6 +14,8 @@ import org.jspecify.annotations.Nullable;
  * @param replicas that the pod takes in all, wherever they are
  * @param confirmed the kubelet's read-back agrees
  * @param sinceMs when this stage began
+ * @param listedFromMs an older list of the kubelet does not tell of it: it may show an earlier pod
+ *     of the same name
  * @param expiresAtMs of a hold that nobody has bound yet
  */
 public record Hold(
@@ -27,6 +29,7 @@ public record Hold(
     Stage stage,
     boolean confirmed,
     long sinceMs,
+    long listedFromMs,
     long expiresAtMs) {
   static final long NEVER = Long.MAX_VALUE;
 
@@ -59,6 +62,7 @@ public record Hold(
         Stage.TENTATIVE,
         false,
         nowMs,
+        nowMs,
         expiresAtMs);
   }
 
@@ -69,7 +73,8 @@ public record Hold(
 
   Hold at(Stage next, long nowMs, long expires) {
     return new Hold(
-        uid, key, node, resource, placement, exact, replicas, next, confirmed, nowMs, expires);
+        uid, key, node, resource, placement, exact, replicas, next, confirmed, nowMs, nowMs,
+        expires);
   }
 
   Hold placed(Placement place, boolean isExact, boolean isConfirmed) {
@@ -84,12 +89,22 @@ public record Hold(
         stage,
         isConfirmed,
         sinceMs,
+        listedFromMs,
         expiresAtMs);
   }
 
   Hold until(long expires) {
+    return timed(listedFromMs, expires);
+  }
+
+  Hold listedFrom(long fromMs) {
+    return timed(fromMs, expiresAtMs);
+  }
+
+  private Hold timed(long fromMs, long expires) {
     return new Hold(
-        uid, key, node, resource, placement, exact, replicas, stage, confirmed, sinceMs, expires);
+        uid, key, node, resource, placement, exact, replicas, stage, confirmed, sinceMs, fromMs,
+        expires);
   }
 
   /** A hold that we placed ourselves knows more than an annotation, if that names the same GPUs. */

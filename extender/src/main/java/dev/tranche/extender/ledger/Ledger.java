@@ -7,6 +7,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,11 @@ import org.jspecify.annotations.Nullable;
  * informer shows the pod on the node. A tentative hold is replaced when its pod is asked about
  * again and dropped when its time is up. A bound one ends with the pod's end and with nothing else:
  * phase Succeeded or Failed, or the object gone. A terminating pod still holds.
+ *
+ * <p><b>An accepted binding is not forgotten by the clock.</b> Watch and kubelet may both lag. So
+ * when a binding that the API server may have accepted is due, whether ours or one that a node's
+ * echo tells of, the API server is asked ({@link Decision.CheckPod}), and the hold stays until it
+ * answers.
  *
  * <p><b>The kubelet's choice is the truth.</b> A report says which replicas each container holds.
  * If that is what was assigned, the hold is confirmed; if it is something else, the hold moves
@@ -68,8 +74,8 @@ public final class Ledger {
       case Event.PodGone(String uid, String key) -> podGone(step, uid, key);
       case Event.NodeSeen(NodeFacts node) -> nodeSeen(step, node);
       case Event.NodeGone(String name) -> nodeGone(step, name);
-      case Event.Reported(String node, NodeState state) ->
-          reports.reported(step, books.book(node), state);
+      case Event.Reported(String node, NodeState state, OptionalLong holdingsAgeMs) ->
+          reports.reported(step, books.book(node), state, holdingsAgeMs);
       case Event.StreamLost(String node) -> streamLost(step, node);
       case Event.Reserve(PodFacts pod, String node, Placement p) -> reserve(step, pod, node, p);
       case Event.Release(String uid) -> release(step, uid);
@@ -80,6 +86,7 @@ public final class Ledger {
       case Event.BindDone(String uid) -> bindDone(step, uid);
       case Event.BindFailed(String uid) -> bindFailed(step, uid);
       case Event.BindUnknown(String uid) -> bindUnknown(step, uid);
+      case Event.PodChecked checked -> podChecked(step, checked);
       case Event.Synced() -> reports.synced();
       case Event.Tick() -> tick(step);
     }
@@ -107,7 +114,7 @@ public final class Ledger {
       end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
     } else if (pod.node() != null) {
       nominations.remove(pod.uid());
-      settle(step, pod, books.book(pod.node()), before == null && pod.running());
+      settle(step, pod, books.book(pod.node()), before);
     } else {
       nominated(step, before, pod);
     }
@@ -118,6 +125,31 @@ public final class Ledger {
     books.tombstones.putIfAbsent(uid, step.nowMs() + timing.tombstoneMs());
     String node = pod == null ? null : pod.node();
     end(step, uid, key, node, step.nowMs() + timing.tombstoneMs());
+  }
+
+  /**
+   * What no watch has told in time. That a pod is gone or bound is so for good; that it waits says
+   * something only of a binding that was due when the API server was asked.
+   */
+  private void podChecked(Step step, Event.PodChecked checked) {
+    String uid = checked.uid();
+    NodeBook holder = books.holders.get(uid);
+    if (checked.pod() == null) {
+      if (holder != null) {
+        books.giveUp(step, holder, uid);
+      }
+      podGone(step, uid, checked.key());
+      return;
+    }
+    podSeen(step, checked.pod());
+    Hold hold = books.hold(uid).orElse(null);
+    PodFacts known = books.pods.get(uid);
+    boolean waits = known == null || known.node() == null;
+    if (holder != null && hold != null && waits && hold.expiresAtMs() <= checked.askedAtMs()) {
+      nominations.remove(uid);
+      books.giveUp(step, holder, uid);
+      step.say(new Decision.Expired(hold.node(), hold.key()));
+    }
   }
 
   /** kube-scheduler says which node it has chosen of those that were offered, or that none is. */
@@ -168,9 +200,9 @@ public final class Ledger {
   /**
    * The pod is on this node, whoever put it there.
    *
-   * @param ranBefore it ran before we first saw it, so the node's last list may have it
+   * @param before what we knew of it
    */
-  private void settle(Step step, PodFacts pod, NodeBook book, boolean ranBefore) {
+  private void settle(Step step, PodFacts pod, NodeBook book, @Nullable PodFacts before) {
     NodeBook holder = books.holders.get(pod.uid());
     Hold hold = holder == book ? book.holds.get(pod.uid()) : null;
     if (holder != book) {
@@ -178,12 +210,13 @@ public final class Ledger {
     }
     step.touch(book);
     Hold bound = bound(step, pod, book, hold);
+    boolean startsNow = before != null && !before.running() && pod.running();
+    if (startsNow && !bound.confirmed() && book.echoes(pod.uid())) {
+      // From now on a list tells of it, whatever the node still waits for.
+      bound = bound.listedFrom(step.nowMs());
+    }
     books.put(book, bound);
-    boolean listed =
-        (hold == null || hold.stage() == Stage.TENTATIVE)
-            ? ranBefore
-            : hold.stage() == Stage.BOUND && book.holdingsAtMs > hold.sinceMs();
-    reports.remind(step, book, listed ? reports.readBack(step, book, bound) : bound);
+    reports.remind(step, book, reports.readBack(step, book, bound));
   }
 
   private Hold bound(Step step, PodFacts pod, NodeBook book, @Nullable Hold hold) {
@@ -204,7 +237,16 @@ public final class Ledger {
         Stage.BOUND,
         false,
         since(step, pod, hold),
+        listedFrom(step, pod, hold),
         Hold.NEVER);
+  }
+
+  /** A pod that ran before we first saw it may be in the node's last list. */
+  private static long listedFrom(Step step, PodFacts pod, @Nullable Hold hold) {
+    if (hold != null && hold.stage() == Stage.BOUND) {
+      return hold.listedFromMs();
+    }
+    return step.nowMs() - (hold == null && pod.running() ? NodeBook.KUBELET_LATE_MS : 0);
   }
 
   /** A pod that ran before we saw it is in its GPU's mean load already. */
@@ -274,11 +316,8 @@ public final class Ledger {
       books.put(book, hold.until(Math.max(hold.expiresAtMs(), lastCall(step, hold))));
       return;
     }
-    books.drop(step, uid);
-    if (book.echoes(uid)) {
-      // A bind that another leader began and did not end: the node would remind us of it for ever.
-      step.say(new Decision.Retract(book.name, uid));
-    }
+    // A bind that another leader began and did not end: the node would remind us of it.
+    books.giveUp(step, book, uid);
   }
 
   private void nominate(Step step, PodFacts pod, Map<String, Placement> places, String expected) {
@@ -351,6 +390,10 @@ public final class Ledger {
       PodFacts pod = books.pods.get(hold.uid());
       if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
         books.put(book, hold.until(Hold.NEVER));
+        return;
+      }
+      if (hold.stage() != Stage.TENTATIVE || book.echoed.containsKey(hold.uid())) {
+        reports.check(step, book, hold.uid(), hold.key());
         return;
       }
       nominations.remove(hold.uid());

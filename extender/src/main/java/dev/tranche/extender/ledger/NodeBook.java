@@ -9,13 +9,14 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /** One node's page of the Ledger. */
 final class NodeBook {
-  /** A node's list of holdings may be this old when it arrives; it is read every 2 s. */
-  private static final long LIST_AGE_MS = 5_000;
+  /** The kubelet may still list a pod for so long after we have learnt of its end. */
+  static final long KUBELET_LATE_MS = 5_000;
 
   /** Where two replicas do not agree, the one that is behind learns better within that. */
   private static final long REMIND_EVERY_MS = 5_000;
@@ -35,10 +36,19 @@ final class NodeBook {
   record Ended(long atMs, long listedUntilMs) {}
 
   /**
-   * Echoed pods that no informer has shown, by uid, with the time until which one may yet: a new
-   * pod's assignment can come before the pod.
+   * Pods whose binding another replica has begun, by the node's echo, with the time when it was
+   * first heard. For as long as they have a tentative hold.
    */
-  final Map<String, Long> unshown = new HashMap<>();
+  final Map<String, Long> echoed = new HashMap<>();
+
+  /** Pods that the API server was asked about, by uid: before then it is not asked again. */
+  final Map<String, Long> checks = new HashMap<>();
+
+  /** More assignments of pods that nobody knows are not believed: no kubelet waits for as many. */
+  private static final int ECHOED_MAX = 1_024;
+
+  /** What the last report has of assignments, by pod uid. */
+  private Map<String, Assignment> echoes = Map.of();
 
   /** Of holds whose assignment was sent again, by uid: before then it is not once more. */
   final Map<String, Long> reminded = new HashMap<>();
@@ -46,8 +56,11 @@ final class NodeBook {
   @Nullable NodeFacts facts;
   @Nullable NodeState state;
 
-  /** When the holdings of {@link #state} came: it may be older than the rest. */
-  long holdingsAtMs;
+  /** When the kubelet made the list that the holdings of {@link #state} are of, at the latest. */
+  private long listedAtMs = Long.MIN_VALUE / 2;
+
+  /** As they came: of an ended pod {@link #state} has them no more. */
+  private @Nullable Map<String, Map<String, Map<String, Integer>>> listed;
 
   boolean live;
 
@@ -80,28 +93,62 @@ final class NodeBook {
    * settled: of thousands of nodes that report every five seconds nearly all are like that.
    */
   @SuppressWarnings("ReferenceEquality") // What says the same is the same, see ReportReader.
-  boolean hearsNothingNew(NodeState said, long nowMs) {
+  boolean hearsNothingNew(NodeState said, OptionalLong listAgeMs, long nowMs) {
     boolean nothing =
         live
             && state == said
             && said.holdingsKnown()
             && ended.isEmpty()
-            && unshown.isEmpty()
             && holds.values().stream().allMatch(Hold::confirmed)
             && said.echoes().stream().allMatch(echo -> holds.containsKey(echo.uid()));
-    holdingsAtMs = nothing ? nowMs : holdingsAtMs;
+    if (nothing) {
+      listed(said, listAgeMs, nowMs);
+    }
     return nothing;
+  }
+
+  /**
+   * A node repeats its last list while its kubelet does not answer. One that does not say how old
+   * the list is has made it at the latest when we first heard it.
+   */
+  private void listed(NodeState said, OptionalLong ageMs, long nowMs) {
+    if (!said.holdingsKnown()) {
+      return;
+    }
+    boolean another = listed == null || !listed.equals(said.holdings());
+    if (ageMs.isPresent()) {
+      listedAtMs = nowMs - ageMs.getAsLong();
+    } else if (another) {
+      listedAtMs = nowMs;
+    }
+    listed = said.holdings();
+  }
+
+  /** Whether the kubelet's list is new enough to tell of the pod, and not of an earlier one. */
+  boolean tellsOf(Hold hold) {
+    return listedAtMs >= hold.listedFromMs() && !listsAnEarlierPod(hold.key());
   }
 
   /**
    * @return whether it is the first since its stream was opened
    */
-  boolean hear(NodeState said, long nowMs) {
+  boolean hear(NodeState said, OptionalLong listAgeMs, long nowMs) {
     boolean opened = !live;
     live = true;
     state = said.orHoldingsOf(state);
-    holdingsAtMs = said.holdingsKnown() ? nowMs : holdingsAtMs;
+    echoes = byUid(said.echoes());
+    listed(said, listAgeMs, nowMs);
     return opened;
+  }
+
+  private static Map<String, Assignment> byUid(List<Assignment> echoes) {
+    var byUid = new HashMap<String, Assignment>();
+    echoes.forEach(echo -> byUid.putIfAbsent(echo.uid(), echo));
+    return byUid;
+  }
+
+  boolean believesMoreEchoes() {
+    return echoed.size() < ECHOED_MAX;
   }
 
   /** Whether the node is to be told of an assignment again; now and then at most. */
@@ -126,9 +173,7 @@ final class NodeBook {
   }
 
   private boolean carriedOut(Hold hold) {
-    return state != null
-        && state.holdings().containsKey(hold.key())
-        && !listsAnEarlierPod(hold.key());
+    return state != null && state.holdings().containsKey(hold.key()) && tellsOf(hold);
   }
 
   /** The most replicas that a GPU of a resource has; 1 while nothing is known. */
@@ -143,9 +188,9 @@ final class NodeBook {
   }
 
   /** Whether what the node lists under this key may still be an earlier pod of the same name. */
-  boolean listsAnEarlierPod(String key) {
+  private boolean listsAnEarlierPod(String key) {
     Ended earlier = ended.get(key);
-    return earlier != null && holdingsAtMs - earlier.atMs() < LIST_AGE_MS;
+    return earlier != null && listedAtMs - earlier.atMs() < KUBELET_LATE_MS;
   }
 
   /** Where the pod's annotation puts it, or else the node's echo. */
@@ -168,7 +213,7 @@ final class NodeBook {
   }
 
   boolean echoes(String uid) {
-    return echo(uid).isPresent();
+    return echoes.containsKey(uid);
   }
 
   private Optional<Places.Found> echoed(PodFacts pod) {
@@ -177,9 +222,7 @@ final class NodeBook {
   }
 
   private Optional<Assignment> echo(String uid) {
-    return state == null
-        ? Optional.empty()
-        : state.echoes().stream().filter(echo -> echo.uid().equals(uid)).findFirst();
+    return Optional.ofNullable(echoes.get(uid));
   }
 
   boolean forgettable() {

@@ -4,11 +4,17 @@ import dev.tranche.extender.ledger.Hold.Stage;
 import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
 
 /** What the {@link Ledger} makes of what nodes say: whom they hold for, and what they echo. */
 final class Reports {
+  /** A new pod's assignment may come a moment before the pod. */
+  private static final long UNKNOWN_POD_MS = 2_000;
+
+  private static final long CHECK_EVERY_MS = 10_000;
+
   private final Timing timing;
   private final Books books;
   private boolean synced;
@@ -23,13 +29,12 @@ final class Reports {
     synced = true;
   }
 
-  void reported(Step step, NodeBook book, NodeState state) {
-    if (book.hearsNothingNew(state, step.nowMs())) {
+  void reported(Step step, NodeBook book, NodeState state, OptionalLong listAgeMs) {
+    if (book.hearsNothingNew(state, listAgeMs, step.nowMs())) {
       return;
     }
     step.touch(book);
-    boolean opened = book.hear(state, step.nowMs());
-    book.unshown.keySet().retainAll(state.echoes().stream().map(Assignment::uid).toList());
+    boolean opened = book.hear(state, listAgeMs, step.nowMs());
     state.echoes().forEach(echo -> echo(step, book, echo));
     for (Hold hold : List.copyOf(book.holds.values())) {
       Hold placed = placedAgain(book, hold);
@@ -77,33 +82,51 @@ final class Reports {
     } else if (holder != null && holder != book) {
       // A bind that failed there is tried here, by another replica: its own business to retract.
       return;
-    } else if (holder == null && pod == null && neverCame(step, book, echo.uid())) {
-      step.say(new Decision.Retract(book.name, echo.uid()));
-    } else if (holder == null) {
-      books.put(
-          book,
-          books.tentative(echo.uid(), echo.key(), book, echo.resource(), echo.placement(), step));
     } else {
-      Hold hold = Objects.requireNonNull(book.holds.get(echo.uid()));
-      boolean awaited = pod != null || !neverCame(step, book, echo.uid());
-      if (hold.stage() == Stage.TENTATIVE && awaited) {
-        books.put(book, hold.until(step.nowMs() + timing.tentativeMs()));
-      }
+      expect(step, book, echo, pod);
     }
   }
 
   /**
-   * Whether an echoed pod that no informer has shown has had its time. Its deletion may have been
-   * seen by nobody, and the node would keep its assignment for an hour.
+   * Another replica has begun to bind the pod here, or we have before a restart. If it is not bound
+   * in time, nobody goes on with it: the API server then tells what became of it.
    */
-  private boolean neverCame(Step step, NodeBook book, String uid) {
-    long until = book.unshown.computeIfAbsent(uid, first -> step.nowMs() + timing.tentativeMs());
-    return synced && until <= step.nowMs();
+  private void expect(Step step, NodeBook book, Assignment echo, @Nullable PodFacts pod) {
+    String uid = echo.uid();
+    Hold hold = book.holds.get(uid);
+    if (hold == null && pod == null && !book.believesMoreEchoes()) {
+      return;
+    }
+    if (hold == null) {
+      hold = books.tentative(uid, echo.key(), book, echo.resource(), echo.placement(), step);
+      books.put(book, hold);
+    }
+    if (hold.stage() != Stage.TENTATIVE) {
+      return;
+    }
+    long sinceMs = book.echoed.computeIfAbsent(uid, first -> step.nowMs());
+    long untilMs = Math.min(step.nowMs() + timing.tentativeMs(), sinceMs + timing.unknownBindMs());
+    if (untilMs > hold.expiresAtMs()) {
+      books.put(book, hold.until(untilMs));
+    }
+    if (pod == null && step.nowMs() - sinceMs >= UNKNOWN_POD_MS) {
+      // Its deletion may have been seen by nobody.
+      check(step, book, uid, echo.key());
+    }
+  }
+
+  /** Asks what the API server has of a pod: now and then, and once the informers have had a say. */
+  void check(Step step, NodeBook book, String uid, String key) {
+    if (synced && step.nowMs() >= book.checks.getOrDefault(uid, step.nowMs())) {
+      book.checks.put(uid, step.nowMs() + CHECK_EVERY_MS);
+      step.say(new Decision.CheckPod(book.name, uid, key));
+    }
   }
 
   /**
-   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name,
-   * so the caller sees to it that the list is not older than the hold.
+   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name:
+   * what it lists is of an earlier pod if the list is older than the hold, or if the node still
+   * waits for the kubelet to take up this one.
    */
   Hold readBack(Step step, NodeBook book, Hold hold) {
     PodFacts pod = books.pods.get(hold.uid());
@@ -111,7 +134,8 @@ final class Reports {
       return hold;
     }
     Map<String, Map<String, Integer>> read = book.state.holdings().get(hold.key());
-    if (read == null || book.listsAnEarlierPod(hold.key())) {
+    boolean awaited = book.echoes(hold.uid()) && !pod.running();
+    if (read == null || awaited || !book.tellsOf(hold)) {
       return hold;
     }
     int replicas = book.replicasPerGpu(hold.resource());

@@ -5,8 +5,9 @@ package dev.tranche.extender.ledger;
  *
  * @param tentativeMs a hold that is not bound by then is dropped: longer than kube-scheduler takes
  *     from prioritize to bind, permit and volume binding included
- * @param unknownBindMs a bind whose outcome is unknown is dropped by then, if no informer has shown
- *     it
+ * @param unknownBindMs a binding that the API server may have accepted, and that no informer has
+ *     shown by then, is checked with the API server; no request of a replica that has died lasts
+ *     longer
  * @param tombstoneMs for so long the events of a pod that is gone may come late
  * @param nominatedMs a nominated pod's GPU is held for so long: longer than most victims take to
  *     end

@@ -4,6 +4,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
@@ -14,10 +15,16 @@ public final class LoadCache {
   /** Less is nothing: a mean forgets, and never all. */
   private static final double IDLE_MEAN = 0.005;
 
+  /** Pods remembered of one node, with each of its GPUs: twice what one report may name. */
+  static final int PODS_MAX = 8_192;
+
   private final long staleAfterMs;
   private final double halfLifeMs;
   private final long newcomerMs;
   private final Map<String, NodeReadings> byNode = new HashMap<>();
+
+  /** Over all nodes; metrics are read on another thread. */
+  private final AtomicLong pods = new AtomicLong();
 
   /** Some node has said which pods use its GPUs. */
   private boolean podsNamed;
@@ -55,6 +62,7 @@ public final class LoadCache {
   public News put(String node, Map<String, LoadReading> readings, Supplier<Set<String>> present) {
     NodeReadings kept = byNode.computeIfAbsent(node, n -> new NodeReadings());
     kept.version++;
+    int podsBefore = kept.pods();
     News news = News.NONE;
     for (var entry : readings.entrySet()) {
       news = news.or(kept.put(entry.getKey(), entry.getValue(), halfLifeMs, newcomerMs));
@@ -63,11 +71,25 @@ public final class LoadCache {
     if (kept.size() > readings.size()) {
       kept.retain(present.get());
     }
+    if (kept.pods() > PODS_MAX) {
+      kept.forgetPodsOfBefore(readings.keySet());
+    }
+    count(kept.pods() - podsBefore);
     return news;
   }
 
+  private void count(int more) {
+    pods.addAndGet(more);
+  }
+
+  /** How many are remembered, with each of their GPUs. */
+  public long pods() {
+    return pods.get();
+  }
+
   public void forget(String node) {
-    byNode.remove(node);
+    NodeReadings kept = byNode.remove(node);
+    count(kept == null ? 0 : -kept.pods());
   }
 
   /** Another number after each report of the node. */

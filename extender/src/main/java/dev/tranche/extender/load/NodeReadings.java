@@ -78,6 +78,35 @@ final class NodeReadings {
     return count;
   }
 
+  /** Pods that are remembered, with each of their GPUs and for each of what is kept of them. */
+  int pods() {
+    int pods = 0;
+    for (int i = 0; i < count; i++) {
+      pods += memoryUsedBytesByPod[i].size() + beganAtMs[i].size();
+    }
+    return pods;
+  }
+
+  /**
+   * Forgets pods that the last report does not name: their memory is then in use by somebody
+   * unknown, and they begin anew.
+   *
+   * @param reported uuids of the GPUs that it has
+   */
+  void forgetPodsOfBefore(Set<String> reported) {
+    for (int i = 0; i < count; i++) {
+      if (!reported.contains(uuids[i])) {
+        memoryUsedBytesByPod[i] = Map.of();
+        smByPod[i] = Map.of();
+        beganAtMs[i] = Map.of();
+      } else {
+        var began = new HashMap<>(beganAtMs[i]);
+        began.keySet().retainAll(smByPod[i].keySet());
+        beganAtMs[i] = Map.copyOf(began);
+      }
+    }
+  }
+
   private static boolean works(String pod, double sm) {
     return sm > 0 && !pod.equals(LoadReading.OTHERS);
   }

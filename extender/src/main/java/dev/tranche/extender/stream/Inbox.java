@@ -5,6 +5,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.load.LoadReading;
 import java.util.Map;
+import java.util.OptionalLong;
 import java.util.concurrent.Executor;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.BiConsumer;
@@ -41,18 +42,25 @@ final class Inbox {
   /**
    * @param brief of that whole one, or of one that the Ledger has heard
    */
-  private record Waiting(@Nullable NodeReport whole, @Nullable NodeReport brief) {}
+  private record Waiting(@Nullable Received whole, @Nullable Received brief) {}
+
+  private record Received(NodeReport report, long atMs) {
+    OptionalLong listAgeMs(long nowMs) {
+      return ReportReader.listAgeMs(report, nowMs - atMs);
+    }
+  }
 
   void put(NodeReport report) {
-    if (latest.getAndUpdate(waiting -> with(waiting, report)) == null) {
+    var received = new Received(report, clockMs.getAsLong());
+    if (latest.getAndUpdate(waiting -> with(waiting, received)) == null) {
       loop.execute(this::deliver);
     }
   }
 
-  private static Waiting with(@Nullable Waiting waiting, NodeReport report) {
-    return report.getReadingsCount() == 0
-        ? new Waiting(report, null)
-        : new Waiting(waiting == null ? null : waiting.whole(), report);
+  private static Waiting with(@Nullable Waiting waiting, Received received) {
+    return received.report().getReadingsCount() == 0
+        ? new Waiting(received, null)
+        : new Waiting(waiting == null ? null : waiting.whole(), received);
   }
 
   private void deliver() {
@@ -60,15 +68,19 @@ final class Inbox {
     if (waiting == null) {
       return;
     }
-    if (waiting.whole() != null) {
-      var reading = ReportReader.read(node, waiting.whole(), clockMs.getAsLong(), before);
+    long nowMs = clockMs.getAsLong();
+    Received whole = waiting.whole();
+    Received brief = waiting.brief();
+    if (whole != null) {
+      var reading = ReportReader.read(node, whole.report(), nowMs, before);
       before = reading.report().state();
-      ledger.accept(reading.report(), reading.readings());
-      others.reported(node, waiting.whole());
+      var report = new Event.Reported(node, before, whole.listAgeMs(nowMs));
+      ledger.accept(report, reading.readings());
+      others.reported(node, whole.report());
     }
-    if (waiting.brief() != null && before != null) {
-      var readings = ReportReader.brief(waiting.brief(), clockMs.getAsLong(), before);
-      ledger.accept(new Event.Reported(node, before), readings);
+    if (brief != null && before != null) {
+      var readings = ReportReader.brief(brief.report(), nowMs, before);
+      ledger.accept(new Event.Reported(node, before, brief.listAgeMs(nowMs)), readings);
       others.reportedAgain(node);
     }
   }

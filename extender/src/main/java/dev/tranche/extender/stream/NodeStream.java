@@ -25,6 +25,10 @@ final class NodeStream {
   private long sequence;
   private long lastReportMs;
   private int gpus;
+
+  /** Of the last whole report; metrics are read on another thread. */
+  private volatile int keptBytes;
+
   private boolean closed;
 
   NodeStream(
@@ -41,7 +45,10 @@ final class NodeStream {
 
   void reported(NodeReport report, long nowMs) {
     lastReportMs = nowMs;
-    gpus = report.getReadingsCount() > 0 ? gpus : report.getGpusCount();
+    if (report.getReadingsCount() == 0) {
+      gpus = report.getGpusCount();
+      keptBytes = report.getSerializedSize();
+    }
     if (unacknowledged.isEmpty()) {
       return;
     }
@@ -64,6 +71,10 @@ final class NodeStream {
         : Optional.of(
             "a brief report has %d readings; the last whole one of its stream had %d GPUs"
                 .formatted(brief.getReadingsCount(), gpus));
+  }
+
+  int keptBytes() {
+    return keptBytes;
   }
 
   boolean closed() {

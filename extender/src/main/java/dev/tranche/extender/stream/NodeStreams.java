@@ -44,6 +44,11 @@ public final class NodeStreams implements Nodes {
     return byNode.values();
   }
 
+  /** What the last whole reports of all nodes take as messages; what is kept of them takes more. */
+  public long keptBytes() {
+    return byNode.values().stream().mapToLong(NodeStream::keptBytes).sum();
+  }
+
   public int size() {
     return byNode.size();
   }

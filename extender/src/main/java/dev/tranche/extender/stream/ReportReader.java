@@ -18,6 +18,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /** Puts a node's report in our terms. */
@@ -58,7 +59,8 @@ public final class ReportReader {
             report.getHoldingsKnown(),
             Retired.of(report),
             report.getAssignmentsList().stream().map(ReportReader::assignment).toList());
-    return new Reading(new Event.Reported(node, kept(state, before)), readings);
+    return new Reading(
+        new Event.Reported(node, kept(state, before), listAgeMs(report, 0)), readings);
   }
 
   /**
@@ -78,6 +80,15 @@ public final class ReportReader {
       }
     }
     return readings;
+  }
+
+  /**
+   * @param waitedMs since the report came
+   */
+  static OptionalLong listAgeMs(NodeReport report, long waitedMs) {
+    return report.hasHoldingsAgeMs()
+        ? OptionalLong.of(Integer.toUnsignedLong(report.getHoldingsAgeMs()) + waitedMs)
+        : OptionalLong.empty();
   }
 
   private static NodeState kept(NodeState now, @Nullable NodeState before) {
@@ -101,14 +112,34 @@ public final class ReportReader {
         : gpu(gpu, gpu.getModel().intern(), gpu.getResource().intern());
   }
 
+  /** So old a reading says nothing of load, whatever its sender says of its age. */
+  private static final long READING_AGE_MS_MAX = 600_000;
+
+  /** More than any GPU has; sums of thousands do not overflow. */
+  private static final long MEMORY_BYTES_MAX = 1L << 50;
+
+  private static long ageMs(long sampledAtMs, long sentAtMs) {
+    long ageMs = sentAtMs - sampledAtMs;
+    boolean overflows = ageMs < 0 && sampledAtMs <= sentAtMs;
+    return overflows ? READING_AGE_MS_MAX : Math.clamp(ageMs, 0, READING_AGE_MS_MAX);
+  }
+
+  /** Unsigned on the wire; what is beyond all bounds is in use rather than free. */
+  private static long memoryBytes(long unsigned) {
+    return unsigned < 0 ? MEMORY_BYTES_MAX : Math.min(unsigned, MEMORY_BYTES_MAX);
+  }
+
+  private static int count(int unsigned) {
+    return unsigned < 0 ? Integer.MAX_VALUE : unsigned;
+  }
+
   /** The sender's clock is only compared with itself: it tells the reading's age. */
   private static LoadReading reading(GpuLoad load, List<PodUse> uses, long sentAtMs, long nowMs) {
-    long ageMs = Math.max(0, sentAtMs - load.getSampledAtMs());
     return new LoadReading(
-        load.getMemoryUsedBytes(),
+        memoryBytes(load.getMemoryUsedBytes()),
         part(load.getSmUtilizationMeanPercent()),
-        load.getProcesses(),
-        nowMs - ageMs,
+        count(load.getProcesses()),
+        nowMs - ageMs(load.getSampledAtMs(), sentAtMs),
         memoryByPod(uses),
         smByPod(uses, load.getSmUtilizationPercent()));
   }
@@ -117,7 +148,8 @@ public final class ReportReader {
   private static Map<String, Long> memoryByPod(List<PodUse> containers) {
     var byPod = new HashMap<String, Long>();
     for (PodUse use : containers) {
-      byPod.merge(use.getNamespace() + "/" + use.getPod(), use.getMemoryUsedBytes(), Long::sum);
+      long used = memoryBytes(use.getMemoryUsedBytes());
+      byPod.merge(use.getNamespace() + "/" + use.getPod(), used, Long::sum);
     }
     return byPod;
   }
@@ -144,18 +176,21 @@ public final class ReportReader {
   }
 
   private static GpuFacts gpu(Gpu gpu, String model, String resource) {
+    int replicas = Math.max(1, gpu.getReplicas());
+    long usableBytes =
+        memoryBytes(gpu.getMemoryTotalBytes()) - memoryBytes(gpu.getMemoryReservedBytes());
     return new GpuFacts(
         gpu.getUuid(),
-        gpu.getIndex(),
+        count(gpu.getIndex()),
         model,
         resource,
-        Math.max(1, gpu.getReplicas()),
-        Math.max(0, gpu.getMemoryTotalBytes() - gpu.getMemoryReservedBytes()),
+        replicas,
+        Math.max(0, usableBytes),
         gpu.getHealth() == Health.HEALTH_HEALTHY,
         gpu.getHealthReason(),
-        gpu.getMaxClients(),
+        count(gpu.getMaxClients()),
         gpu.getCordonReason(),
-        gpu.getWithheldReplicas());
+        Math.min(replicas, count(gpu.getWithheldReplicas())));
   }
 
   private static Map<String, Map<String, Map<String, Integer>>> holdings(List<Holding> holdings) {

@@ -21,7 +21,9 @@ import io.vertx.grpc.common.GrpcStatus;
 import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerOptions;
 import io.vertx.grpc.server.GrpcServerRequest;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -49,6 +51,12 @@ public final class StreamServer extends VerticleBase {
   /** A connection that brings no stream is silent; a stream is not, see above. */
   private static final int IDLE_S_MAX = 60;
 
+  /** Reports of that size are taken however much others report. */
+  private static final int FAIR_BYTES = 64 << 10;
+
+  /** What is kept of reports takes several times their size. */
+  private static final long KEPT_BYTES_MAX = Runtime.getRuntime().maxMemory() / 16;
+
   private static final String BEARER = "Bearer ";
   private static final Logger log = LoggerFactory.getLogger(StreamServer.class);
 
@@ -64,6 +72,11 @@ public final class StreamServer extends VerticleBase {
   private final Counter crowded;
   private final Counter oversized;
   private final Counter invalid;
+  private final Counter hasty;
+
+  /** By node; of those that have reported fast of late. */
+  private final Map<String, ReportRate> rates = new HashMap<>();
+
   private final Callers callers = new Callers(PER_ADDRESS_MAX);
   private final ReviewLimiter reviews = new ReviewLimiter();
   private final Counter limited;
@@ -95,6 +108,7 @@ public final class StreamServer extends VerticleBase {
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
     this.crowded = metrics.counter("tranche.extender.streams.ended", help, "cause", "crowded");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
+    this.hasty = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
     this.invalid = metrics.counter("tranche.extender.streams.ended", help, "cause", "invalid");
   }
 
@@ -225,17 +239,45 @@ public final class StreamServer extends VerticleBase {
       close(stream, GrpcStatus.PERMISSION_DENIED, why);
       return;
     }
-    Optional<String> broken = brief ? stream.unlike(report) : Bounds.broken(report);
+    Optional<String> tooFast = rate(stream.node).take(report.getSerializedSize(), core.nowMs());
+    if (tooFast.isPresent()) {
+      end(stream, hasty, GrpcStatus.RESOURCE_EXHAUSTED, tooFast.get());
+      return;
+    }
+    Optional<String> unlike = brief ? stream.unlike(report) : Optional.empty();
+    if (unlike.isPresent()) {
+      end(stream, invalid, GrpcStatus.INVALID_ARGUMENT, unlike.get());
+      return;
+    }
+    Optional<String> broken = Bounds.broken(report).or(() -> tooMuchInAll(report));
     if (broken.isPresent()) {
-      (brief ? invalid : oversized).increment();
-      if (callers.worthALine(stream.node, core.nowMs())) {
-        log.warn("the stream of node {} is ended: {}", stream.node, broken.get());
-      }
-      close(stream, GrpcStatus.INVALID_ARGUMENT, broken.get());
+      end(stream, oversized, GrpcStatus.INVALID_ARGUMENT, broken.get());
       return;
     }
     stream.reported(report, core.nowMs());
     inbox.put(report);
+  }
+
+  private ReportRate rate(String node) {
+    return rates.computeIfAbsent(node, first -> new ReportRate(core.nowMs()));
+  }
+
+  private Optional<String> tooMuchInAll(NodeReport report) {
+    int size = report.getSerializedSize();
+    if (size <= FAIR_BYTES || streams.keptBytes() + size <= KEPT_BYTES_MAX) {
+      return Optional.empty();
+    }
+    return Optional.of(
+        "a report of %d bytes is too large while all nodes' reports together take %d; %d are allowed"
+            .formatted(size, streams.keptBytes(), KEPT_BYTES_MAX));
+  }
+
+  private void end(NodeStream stream, Counter cause, GrpcStatus status, String why) {
+    cause.increment();
+    if (callers.worthALine(stream.node, core.nowMs())) {
+      log.warn("the stream of node {} is ended: {}", stream.node, why);
+    }
+    close(stream, status, why);
   }
 
   private void close(NodeStream stream, GrpcStatus status, String why) {
@@ -248,7 +290,9 @@ public final class StreamServer extends VerticleBase {
   }
 
   private void sweep() {
-    long deadlineMs = core.nowMs() - SILENCE_MS;
+    long nowMs = core.nowMs();
+    rates.values().removeIf(rate -> rate.full(nowMs));
+    long deadlineMs = nowMs - SILENCE_MS;
     for (NodeStream stream : List.copyOf(streams.open())) {
       if (stream.silentSince(deadlineMs)) {
         silent.increment();

@@ -5,6 +5,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
@@ -24,6 +25,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
@@ -62,6 +64,8 @@ public final class Core {
   private final Api api;
   private final Policy policy;
   private final LongSupplier clockMs;
+  private final PodChecks podChecks;
+  private final FirstWake firstWake = new FirstWake();
   private Supplier<Optional<String>> gate = Optional::empty;
   private LongSupplier term = () -> 0;
   private final Set<String> unread = new LinkedHashSet<>(List.of("pods", "nodes"));
@@ -95,6 +99,7 @@ public final class Core {
     this.nodes = nodes;
     this.api = api;
     this.metrics = metrics;
+    this.podChecks = new PodChecks(api::pod, metrics);
     this.policy = policy;
     this.clockMs = clockMs;
   }
@@ -153,6 +158,15 @@ public final class Core {
           ? Optional.empty()
           : Optional.of("it has waited for %d ms; this is tried again".formatted(withinMs));
     };
+  }
+
+  /**
+   * How pods are read from the API server.
+   *
+   * @param pods by {@code namespace/name}; completes on the loop
+   */
+  public void readPods(Function<String, Future<Optional<PodFacts>>> pods) {
+    podChecks.readBy(pods);
   }
 
   /** Whether another is to be asked, however much we know. */
@@ -255,6 +269,7 @@ public final class Core {
               assigned,
               actual);
         }
+        case Decision.CheckPod check -> podChecks.check(check, nowMs(), this::told);
         case Decision.Expired(String node, String key) -> {
           metrics.expired();
           log.debug("the hold of pod {} on node {} was never bound", key, node);
@@ -319,7 +334,15 @@ public final class Core {
   public void tick() {
     told(new Event.Tick());
     evaluations.follow();
+    boolean decides = notDeciding().or(this::hearing).isEmpty();
+    firstWake.tick(decides, nowMs(), this::anyNode, this::wake);
     waiting.wake(this::policyOf, this::nowMs, this::wake);
+  }
+
+  private Optional<String> anyNode() {
+    return ledger.nodes().stream()
+        .filter(node -> ledger.node(node).filter(NodeFacts::advertises).isPresent())
+        .findFirst();
   }
 
   private Future<?> wake(String node) {

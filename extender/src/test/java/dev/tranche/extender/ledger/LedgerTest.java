@@ -4,16 +4,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
-import dev.tranche.extender.placement.Placement;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 
-final class LedgerTest {
-  private static final String NODE = "node-a";
-  private final Ledger ledger = new Ledger(Timing.DEFAULT);
-  private long nowMs = 1_000;
-
+final class LedgerTest extends LedgerRig {
   @Test
   void reserve_takesRoomAndExpires() {
     report(NODE, Map.of());
@@ -70,28 +65,6 @@ final class LedgerTest {
     assertThat(free("gpu-0")).isEqualTo(7);
   }
 
-  @Test
-  void bind_unknownAndNeverSeen_isDropped() {
-    report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    apply(new Event.BindUnknown("p"));
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    assertThat(apply(new Event.Tick())).contains(new Decision.Retract(NODE, "p"));
-    assertThat(free("gpu-0")).isEqualTo(10);
-  }
-
-  /** Deleted before the informer has shown it with a node. */
-  @Test
-  void bind_doneButNeverSeen_isBoundUntilItsTimeIsUp() {
-    report(NODE, Map.of());
-    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
-    apply(new Event.BindDone("p"));
-    assertThat(ledger.hold("p").orElseThrow().stage()).isEqualTo(Hold.Stage.BOUND);
-    nowMs += Timing.DEFAULT.unknownBindMs();
-    apply(new Event.Tick());
-    assertThat(free("gpu-0")).isEqualTo(10);
-  }
-
   /** What comes late of a verb, or from another replica's scheduler. */
   @Test
   void bound_isMovedByNoVerb() {
@@ -121,7 +94,7 @@ final class LedgerTest {
   void echo_ofAPodThatIsBoundElsewhere_isRetracted() {
     report(NODE, Map.of());
     apply(new Event.PodSeen(pod("p", "node-b")));
-    assertThat(apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
+    assertThat(apply(reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
         .contains(new Decision.Retract(NODE, "p"));
     assertThat(free("gpu-0")).isEqualTo(10);
   }
@@ -187,53 +160,6 @@ final class LedgerTest {
     nowMs += 1_000_000;
     apply(new Event.Tick());
     assertThat(free("gpu-0")).isEqualTo(10);
-  }
-
-  /** A StatefulSet's pod, deleted and made anew within the age of the node's list. */
-  @Test
-  void readBack_ofAnEarlierPodOfTheSameName_isIgnored() {
-    var earlier = Map.of("ns/web-0", Map.of("main", Map.of("gpu-0", 3)));
-    report(NODE, Map.of());
-    apply(new Event.PodSeen(named("old", "web-0", NODE, false, "gpu-0")));
-    report(NODE, earlier);
-    assertThat(ledger.hold("old").orElseThrow().confirmed()).isTrue();
-    nowMs += 500;
-    apply(new Event.PodGone("old", "ns/web-0"));
-    apply(new Event.BindStarted(named("new", "web-0", null, false, null), NODE, on("gpu-1", 3)));
-    apply(new Event.BindDone("new"));
-    nowMs += 500;
-    var decisions = new java.util.ArrayList<>(report(NODE, earlier));
-    decisions.addAll(apply(new Event.PodSeen(named("new", "web-0", NODE, false, "gpu-1"))));
-    nowMs += 500;
-    decisions.addAll(report(NODE, earlier));
-    decisions.addAll(apply(new Event.PodSeen(named("new", "web-0", NODE, true, "gpu-1"))));
-    assertThat(decisions).noneMatch(Decision.Drifted.class::isInstance);
-    assertThat(ledger.hold("new").orElseThrow().confirmed()).isFalse();
-    assertThat(free("gpu-0")).isEqualTo(10);
-    assertThat(free("gpu-1")).isEqualTo(7);
-    nowMs += 5_000;
-    report(NODE, Map.of("ns/web-0", Map.of("main", Map.of("gpu-1", 3))));
-    assertThat(ledger.hold("new").orElseThrow().confirmed()).isTrue();
-  }
-
-  @Test
-  void readBack_olderThanTheHold_isIgnored() {
-    report(NODE, Map.of("ns/web-0", Map.of("main", Map.of("gpu-0", 3))));
-    nowMs += 500;
-    apply(new Event.PodSeen(named("new", "web-0", NODE, false, "gpu-1")));
-    apply(new Event.PodSeen(named("new", "web-0", NODE, true, "gpu-1")));
-    assertThat(ledger.hold("new").orElseThrow().held()).containsOnlyKeys("gpu-1");
-    assertThat(ledger.hold("new").orElseThrow().confirmed()).isFalse();
-  }
-
-  @Test
-  void readBack_ofAPodThatRanBeforeWeSawIt_counts() {
-    report(NODE, Map.of("ns/web-0", Map.of("main", Map.of("gpu-0", 3))));
-    nowMs += 500;
-    apply(new Event.PodSeen(named("p", "web-0", NODE, true, null)));
-    assertThat(ledger.hold("p").orElseThrow().confirmed()).isTrue();
-    assertThat(free("gpu-0")).isEqualTo(7);
-    assertThat(free("gpu-1")).isEqualTo(10);
   }
 
   @Test
@@ -309,7 +235,7 @@ final class LedgerTest {
 
   @Test
   void echo_ofAnotherReplicasBind_isHeld() {
-    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
+    apply(reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
     assertThat(free("gpu-0")).isEqualTo(7);
     apply(new Event.PodSeen(pod("p", NODE)));
     assertThat(ledger.hold("p").orElseThrow().held()).containsEntry("gpu-0", 3);
@@ -318,7 +244,7 @@ final class LedgerTest {
   @Test
   void echo_ofAPodThatIsGone_isRetracted() {
     apply(new Event.PodGone("p", "ns/p"));
-    assertThat(apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
+    assertThat(apply(reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
         .contains(new Decision.Retract(NODE, "p"));
   }
 
@@ -326,49 +252,13 @@ final class LedgerTest {
   void sameReport_changesNothing_untilItsPodHasEnded() {
     var state =
         state(Map.of("ns/p", Map.of("main", Map.of("gpu-0", 3))), List.of(echo("p", "gpu-0")));
-    apply(new Event.PodSeen(pod("p", NODE)));
-    apply(new Event.Reported(NODE, state));
+    apply(new Event.PodSeen(named("p", "p", NODE, true, null)));
+    apply(reported(NODE, state));
     long version = ledger.version(NODE);
-    assertThat(apply(new Event.Reported(NODE, state))).isEmpty();
+    assertThat(apply(reported(NODE, state))).isEmpty();
     assertThat(ledger.version(NODE)).isEqualTo(version);
     apply(new Event.PodGone("p", "ns/p"));
-    assertThat(apply(new Event.Reported(NODE, state))).contains(new Decision.Retract(NODE, "p"));
-  }
-
-  /** Its deletion was seen by nobody: we were not there, or the node was not for too long. */
-  @Test
-  void echo_ofAPodThatNoInformerShows_isRetractedOnceItsTimeIsUp() {
-    echoed("p", 1);
-    apply(new Event.Synced());
-    assertThat(echoed("p", 25)).noneMatch(Decision.Retract.class::isInstance);
-    assertThat(free("gpu-0")).isEqualTo(7);
-    assertThat(echoed("p", 70)).contains(new Decision.Retract(NODE, "p"));
-    assertThat(free("gpu-0")).isEqualTo(10);
-  }
-
-  @Test
-  void echo_beforeTheInformersAreSynced_isRenewed() {
-    assertThat(echoed("p", 200)).noneMatch(Decision.Retract.class::isInstance);
-    assertThat(free("gpu-0")).isEqualTo(7);
-  }
-
-  @Test
-  void echo_ofAPodThatTheInformerShowsPending_isRenewed() {
-    apply(new Event.Synced());
-    apply(new Event.PodSeen(pod("p", null)));
-    assertThat(echoed("p", 200)).noneMatch(Decision.Retract.class::isInstance);
-    assertThat(free("gpu-0")).isEqualTo(7);
-  }
-
-  private List<Decision> echoed(String uid, int seconds) {
-    var decisions = new java.util.ArrayList<Decision>();
-    for (int i = 0; i < seconds; i++) {
-      decisions.addAll(
-          apply(new Event.Reported(NODE, state(Map.of(), List.of(echo(uid, "gpu-0"))))));
-      nowMs += 1_000;
-      decisions.addAll(apply(new Event.Tick()));
-    }
-    return decisions;
+    assertThat(apply(reported(NODE, state))).contains(new Decision.Retract(NODE, "p"));
   }
 
   /**
@@ -376,8 +266,8 @@ final class LedgerTest {
    */
   @Test
   void echo_ofAnotherReplicasSecondTry_isNotRetracted() {
-    apply(new Event.Reported("node-b", state(Map.of(), List.of(echo("p", "gpu-0")))));
-    assertThat(apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
+    apply(reported("node-b", state(Map.of(), List.of(echo("p", "gpu-0")))));
+    assertThat(apply(reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0"))))))
         .noneMatch(Decision.Retract.class::isInstance);
     apply(new Event.PodSeen(pod("p", NODE)));
     assertThat(free("gpu-0")).isEqualTo(7);
@@ -397,7 +287,7 @@ final class LedgerTest {
   /** A dead leader's bind is carried out after we have given up what it assigned. */
   @Test
   void boundWhereItsAssignmentWasRetracted_isAssignedAgain() {
-    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
+    apply(reported(NODE, state(Map.of(), List.of(echo("p", "gpu-0")))));
     assertThat(apply(new Event.Release("p"))).contains(new Decision.Retract(NODE, "p"));
     report(NODE, Map.of());
     assertThat(apply(new Event.PodSeen(named("p", "p", NODE, false, "gpu-0"))))
@@ -425,7 +315,7 @@ final class LedgerTest {
 
   @Test
   void assignmentOfAnotherGpuThanThePods_isReplaced() {
-    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo("p", "gpu-1")))));
+    apply(reported(NODE, state(Map.of(), List.of(echo("p", "gpu-1")))));
     assertThat(apply(new Event.PodSeen(named("p", "p", NODE, false, "gpu-0"))))
         .anyMatch(this::assignsToNode);
   }
@@ -470,14 +360,14 @@ final class LedgerTest {
   void echoFromElsewhere_ofABindWithoutOutcome_isLeftAlone() {
     bindWithEcho("p");
     apply(new Event.BindUnknown("p"));
-    assertThat(apply(new Event.Reported("node-b", state(Map.of(), List.of(echo("p", "gpu-0"))))))
+    assertThat(apply(reported("node-b", state(Map.of(), List.of(echo("p", "gpu-0"))))))
         .noneMatch(Decision.Retract.class::isInstance);
   }
 
   private void bindWithEcho(String uid) {
     report(NODE, Map.of());
     apply(new Event.BindStarted(pod(uid, null), NODE, on("gpu-0", 3)));
-    apply(new Event.Reported(NODE, state(Map.of(), List.of(echo(uid, "gpu-0")))));
+    apply(reported(NODE, state(Map.of(), List.of(echo(uid, "gpu-0")))));
   }
 
   private boolean assignsToNode(Decision decision) {
@@ -490,85 +380,5 @@ final class LedgerTest {
     apply(new Event.StreamLost(NODE));
     assertThat(ledger.view(NODE, h -> true, nowMs).availability())
         .isEqualTo(NodeView.Availability.SILENT);
-  }
-
-  private List<Decision> apply(Event event) {
-    return ledger.apply(event, nowMs);
-  }
-
-  private List<Decision> report(
-      String node, Map<String, Map<String, Map<String, Integer>>> holdings) {
-    return apply(new Event.Reported(node, state(holdings, List.of())));
-  }
-
-  private int free(String uuid) {
-    return seen(uuid).freeReplicas();
-  }
-
-  private int clients(String uuid) {
-    return seen(uuid).heldClients();
-  }
-
-  private NodeView.Gpu seen(String uuid) {
-    return ledger.view(NODE, h -> true, nowMs).gpus().stream()
-        .filter(g -> g.facts().uuid().equals(uuid))
-        .findFirst()
-        .orElseThrow();
-  }
-
-  private static NodeState state(
-      Map<String, Map<String, Map<String, Integer>>> holdings, List<Assignment> echoes) {
-    return new NodeState(
-        true, List.of(gpu("gpu-0", 0), gpu("gpu-1", 1)), holdings, true, Map.of(), echoes);
-  }
-
-  static GpuFacts gpu(String uuid, int index) {
-    return new GpuFacts(uuid, index, "Tesla T4", Names.RESOURCE, 10, 10L << 30, true, "", 0, "", 0);
-  }
-
-  private static Assignment echo(String uid, String uuid) {
-    return new Assignment(uid, "ns/" + uid, Names.RESOURCE, on(uuid, 3));
-  }
-
-  private static Placement on(String uuid, int replicas) {
-    var share = new Placement.Share(uuid, replicas);
-    return Placement.of(List.of(new Placement.Container("main", List.of(share))));
-  }
-
-  private static PodFacts pod(String uid, @org.jspecify.annotations.Nullable String node) {
-    return facts(uid, node, false, Map.of(Names.GPU_FRACTION, "0.3", Names.REPLICAS_PER_GPU, "10"));
-  }
-
-  private static PodFacts pod(String uid, String node, String gpu) {
-    return facts(uid, node, false, Map.of(Names.GPU, gpu, Names.REPLICAS_PER_GPU, "10"));
-  }
-
-  private static PodFacts named(
-      String uid,
-      String name,
-      @org.jspecify.annotations.Nullable String node,
-      boolean running,
-      @org.jspecify.annotations.Nullable String gpu) {
-    var request = new Demand.Request("main", Demand.Kind.APP, 3);
-    var annotations = new java.util.HashMap<>(Map.of(Names.REPLICAS_PER_GPU, "10"));
-    if (gpu != null) {
-      annotations.put(Names.GPU, gpu);
-    }
-    return new PodFacts(
-        uid, "ns", name, node, false, running, Names.RESOURCE, List.of(request), annotations);
-  }
-
-  private static PodFacts ended(String uid, String node) {
-    return facts(uid, node, true, Map.of());
-  }
-
-  private static PodFacts facts(
-      String uid,
-      @org.jspecify.annotations.Nullable String node,
-      boolean ended,
-      Map<String, String> annotations) {
-    var request = new Demand.Request("main", Demand.Kind.APP, 3);
-    return new PodFacts(
-        uid, "ns", uid, node, ended, false, Names.RESOURCE, List.of(request), annotations);
   }
 }

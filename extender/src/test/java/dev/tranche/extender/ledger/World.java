@@ -14,9 +14,11 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
+import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,10 +26,25 @@ import org.jspecify.annotations.Nullable;
  * Ledger that hear of everything late, each on its own way. Only the leader is asked.
  */
 final class World {
-  /** What a watch may lag, and what a report takes. */
-  private static final int WATCH_LATE_MS = 12_000;
+  /** An overloaded API server's watch lags beyond every timeout of the Ledger. */
+  private static final int WATCH_LATE_MS_MAX =
+      (int)
+          (60_000
+              + LongStream.of(
+                      Timing.DEFAULT.tentativeMs(),
+                      Timing.DEFAULT.unknownBindMs(),
+                      Timing.DEFAULT.tombstoneMs(),
+                      Timing.DEFAULT.nominatedMs(),
+                      Timing.DEFAULT.leavingMs(),
+                      Timing.DEFAULT.newcomerMs())
+                  .max()
+                  .orElseThrow());
 
+  /** What a report takes. */
   private static final int REPORT_LATE_MS = 800;
+
+  /** What the API server takes to answer. */
+  private static final int ANSWER_LATE_MS = 4_000;
 
   /** The kubelet's list is read so often. */
   private static final int LIST_AGE_MS = 2_000;
@@ -39,6 +56,9 @@ final class World {
 
   private final RandomGenerator random;
   final String seed;
+
+  /** What a watch may lag. */
+  private final int watchLateMs;
 
   /** Whether others than we put pods on nodes, and kubelets give other GPUs than assigned. */
   final boolean strangers;
@@ -53,6 +73,7 @@ final class World {
     this.seed = "seed " + seed + (strangers ? " with strangers" : "");
     this.strangers = strangers;
     random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
+    watchLateMs = pick(List.of(12_000, 120_000, WATCH_LATE_MS_MAX));
     nodes.add(new Node("node-0", 10, 10));
     nodes.add(new Node("node-1", 10, 4));
     nodes.add(new Node("node-2", 10, 10));
@@ -67,6 +88,7 @@ final class World {
     final Ledger ledger = new Ledger(Timing.DEFAULT);
     private final Map<String, ArrayDeque<Timed>> watch = new LinkedHashMap<>();
     private final Map<String, ArrayDeque<Timed>> reports = new LinkedHashMap<>();
+    private final Map<String, ArrayDeque<Timed>> answers = new LinkedHashMap<>();
     private final Set<String> cut = new HashSet<>();
 
     Replica() {
@@ -84,12 +106,26 @@ final class World {
         switch (decision) {
           case Decision.Assign(String node, Assignment a) -> node(node).kept.put(a.uid(), a);
           case Decision.Retract(String node, String uid) -> node(node).kept.remove(uid);
+          case Decision.CheckPod check -> checked(check);
           default -> {}
         }
       }
     }
 
+    /** The API server answers late, or not at all. */
+    private void checked(Decision.CheckPod check) {
+      if (random.nextInt(3) == 0) {
+        return;
+      }
+      Pod pod = pods.get(check.uid());
+      PodFacts facts = pod == null ? null : pod.facts;
+      var answer = new Event.PodChecked(check.uid(), check.key(), facts, nowMs);
+      later(answers, check.uid(), answer, ANSWER_LATE_MS);
+    }
+
     private void hear(long untilMs) {
+      List.copyOf(answers.values()).forEach(queue -> deliver(queue, untilMs));
+      answers.values().removeIf(ArrayDeque::isEmpty);
       for (var queue : List.copyOf(watch.values())) {
         deliver(queue, untilMs);
       }
@@ -123,6 +159,13 @@ final class World {
     Map<String, Map<String, Map<String, Integer>>> listed = Map.of();
     private long listedAtMs;
     private boolean listKnown = true;
+
+    /** Whether its kubelet answers PodResources; else the last list is repeated. */
+    private boolean answers = true;
+
+    /** Plugins of old do not. */
+    private boolean saysAge = true;
+
     private boolean serving = true;
 
     Node(String name, int... replicas) {
@@ -157,8 +200,12 @@ final class World {
 
     private @Nullable NodeState said;
 
+    OptionalLong listAgeMs() {
+      return saysAge ? OptionalLong.of(nowMs - listedAtMs) : OptionalLong.empty();
+    }
+
     NodeState state() {
-      if (nowMs - listedAtMs > random.nextInt(LIST_AGE_MS)) {
+      if (answers && nowMs - listedAtMs > random.nextInt(LIST_AGE_MS)) {
         list();
       }
       var now =
@@ -178,7 +225,7 @@ final class World {
 
   void act() {
     advance(random.nextInt(1_500));
-    switch (random.nextInt(20)) {
+    switch (random.nextInt(22)) {
       case 0, 1, 2, 3, 4, 5 -> schedule();
       case 6, 7, 8 -> any(p -> p.facts.node() != null && !p.admitted).ifPresent(this::admit);
       case 9, 10 -> any(p -> p.admitted && !p.facts.ended()).ifPresent(this::finish);
@@ -192,6 +239,10 @@ final class World {
         if (strangers) {
           pick(List.<Runnable>of(this::bindByOthers, this::staticPod)).run();
         }
+      }
+      case 19 -> {
+        Node node = pick(nodes);
+        node.answers = !node.answers;
       }
       default -> ticks();
     }
@@ -240,7 +291,7 @@ final class World {
   /** A watch shows what happens under one name in that order. */
   private void changed(String key, Event event) {
     for (Replica replica : List.of(leader, standby)) {
-      replica.later(replica.watch, key, event, WATCH_LATE_MS);
+      replica.later(replica.watch, key, event, watchLateMs);
     }
   }
 
@@ -252,7 +303,8 @@ final class World {
   void report(Node node) {
     for (Replica replica : List.of(leader, standby)) {
       if (!replica.cut.contains(node.name)) {
-        var event = new Event.Reported(node.name, node.state());
+        NodeState state = node.state();
+        var event = new Event.Reported(node.name, state, node.listAgeMs());
         replica.later(replica.reports, node.name, event, REPORT_LATE_MS);
       }
     }
@@ -273,6 +325,7 @@ final class World {
       node.serving = false;
       node.listKnown = false;
     } else if (!node.listKnown) {
+      node.saysAge = random.nextBoolean();
       node.serving = true;
       node.listKnown = true;
     }
@@ -283,7 +336,7 @@ final class World {
   private void failOver() {
     leader = standby;
     standby = new Replica();
-    leader.hear(nowMs + WATCH_LATE_MS);
+    leader.hear(nowMs + watchLateMs);
     nodes.forEach(node -> reconnectAll(node));
     advance(3_000);
   }
@@ -496,9 +549,11 @@ final class World {
         node -> {
           node.serving = true;
           node.listKnown = true;
+          node.answers = true;
+          node.saysAge = true;
           reconnectAll(node);
         });
-    advance(2L * WATCH_LATE_MS);
+    advance(2L * watchLateMs);
     // Leaders that died one after the other may each have left an assignment on another node.
     nodes.forEach(node -> tryAgain());
     nodes.forEach(Node::list);

@@ -9,18 +9,22 @@ import dev.tranche.extender.ledger.NodeState;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.OptionalLong;
 import org.junit.jupiter.api.Test;
 
 final class InboxTest {
   private final ArrayDeque<Runnable> loop = new ArrayDeque<>();
   private final List<NodeState> states = new ArrayList<>();
+  private final List<OptionalLong> ages = new ArrayList<>();
+  private long nowMs;
   private final List<String> told = new ArrayList<>();
   private final Inbox inbox =
       new Inbox(
           "a",
-          () -> 0,
+          () -> nowMs,
           (report, readings) -> {
             states.add(report.state());
+            ages.add(report.holdingsAgeMs());
             readings.forEach((uuid, r) -> told.add(uuid + " uses " + r.memoryUsedBytes()));
           },
           new ReportListener() {
@@ -62,6 +66,20 @@ final class InboxTest {
     deliver();
     assertThat(told).containsExactly("GPU-0 uses 1", "whole", "GPU-0 uses 2", "again");
     assertThat(states.get(1)).isSameAs(states.get(0));
+  }
+
+  /** Also while they wait for the loop; one that does not say is not taken to be new. */
+  @Test
+  void listsAge_isOfTheNewestReport_andGrowsWhileItWaits() {
+    inbox.put(whole("GPU-0", 1));
+    deliver();
+    inbox.put(whole("GPU-0", 1).toBuilder().setHoldingsAgeMs(300).build());
+    nowMs += 7;
+    deliver();
+    inbox.put(brief(2).toBuilder().setHoldingsAgeMs(2_300).build());
+    deliver();
+    assertThat(ages)
+        .containsExactly(OptionalLong.empty(), OptionalLong.of(307), OptionalLong.of(2_300));
   }
 
   @Test

@@ -44,6 +44,44 @@ final class ReportReaderTest {
     assertThat(reading.smByPod()).containsEntry("ns/p", 0.5);
   }
 
+  /** Else what is named in it would be kept for as long as the sender likes. */
+  @Test
+  void readingsAge_isBounded_whateverTheSenderSays() {
+    for (long sampledAtMs : new long[] {0, Long.MIN_VALUE, -1}) {
+      var load = GpuLoad.newBuilder().setSampledAtMs(sampledAtMs);
+      var report =
+          NodeReport.newBuilder()
+              .setSentAtMs(Long.MAX_VALUE)
+              .addGpus(Gpu.newBuilder().setUuid("GPU-0").setLoad(load))
+              .build();
+      var readings = ReportReader.read("node", report, 1_000_000).readings();
+      assertThat(Objects.requireNonNull(readings.get("GPU-0")).sampledAtMs()).isEqualTo(400_000);
+    }
+  }
+
+  /** Unsigned on the wire: as ints they are negative, and would make room. */
+  @Test
+  void numbersBeyondAllBounds_makeNoRoom() {
+    var load = GpuLoad.newBuilder().setMemoryUsedBytes(-1).setProcesses(-1);
+    var gpu =
+        Gpu.newBuilder()
+            .setUuid("GPU-0")
+            .setReplicas(1)
+            .setWithheldReplicas(-1)
+            .setMemoryTotalBytes(16L << 30)
+            .setMemoryReservedBytes(-1)
+            .setMaxClients(-1)
+            .setLoad(load);
+    var reading = ReportReader.read("node", NodeReport.newBuilder().addGpus(gpu).build(), 0);
+    var facts = reading.report().state().gpus().getFirst();
+    assertThat(facts.withheldReplicas()).isEqualTo(1);
+    assertThat(facts.memoryUsableBytes()).isZero();
+    assertThat(facts.clientsMax()).isPositive();
+    var used = Objects.requireNonNull(reading.readings().get("GPU-0"));
+    assertThat(used.memoryUsedBytes()).isGreaterThan(16L << 30);
+    assertThat(used.processes()).isPositive();
+  }
+
   @Test
   void briefReport_isReadByTheGpusOfTheWholeOne() {
     var whole =

@@ -20,6 +20,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
@@ -103,7 +104,7 @@ final class FakeWorld implements Nodes, Api {
           new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0, "", 0));
     }
     var state = new NodeState(true, facts, holdings, true, Map.of(), List.of());
-    core.reported(new Event.Reported(node, state), readings);
+    core.reported(new Event.Reported(node, state, OptionalLong.of(0)), readings);
   }
 
   static PodFacts pod(String name, int replicas, String... annotations) {

@@ -98,7 +98,9 @@ final class AdmittingPod {
   }
 
   private static List<ContainerAssignment> waiting(Outstanding pod, PodList list) {
-    return unanswered(pod).stream().filter(c -> !list.holds(pod.assignment(), c)).toList();
+    return unanswered(pod).stream()
+        .filter(c -> pod.namesake() || !list.holds(pod.assignment(), c))
+        .toList();
   }
 
   private static List<ContainerAssignment> unanswered(Outstanding pod) {

@@ -8,6 +8,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The assignments that this node still keeps: received, not yet confirmed by read-back, not
@@ -21,6 +22,7 @@ public final class Assignments {
   private final Map<String, Outstanding> byUid = new LinkedHashMap<>();
   private long receipts;
   private long lists;
+  private @Nullable PodList last;
 
   /** Whether an assignment was taken, and if not, why. */
   public sealed interface Receipt {
@@ -42,9 +44,14 @@ public final class Assignments {
     byUid.put(
         assignment.getPodUid(),
         known == null
-            ? Outstanding.received(assignment, ++receipts, nowMs)
+            ? Outstanding.received(assignment, ++receipts, heldByAnother(assignment), nowMs)
             : known.renewed(assignment, nowMs));
     return new Receipt.Taken();
+  }
+
+  /** A StatefulSet's pods have the names of earlier ones, which the kubelet may still list. */
+  private boolean heldByAnother(Assignment assignment) {
+    return last != null && last.holdsAny(assignment);
   }
 
   /** Whether there was one. */
@@ -60,7 +67,10 @@ public final class Assignments {
   /** Takes note of which pods the kubelet knows by now. */
   void listed(PodList list) {
     lists++;
+    last = list;
     byUid.replaceAll((uid, pod) -> list.lists(pod.assignment()) ? pod.listed(lists) : pod);
+    byUid.replaceAll(
+        (uid, pod) -> pod.namesake() && !list.holdsAny(pod.assignment()) ? pod.alone() : pod);
   }
 
   /** Drops those that the kubelet has carried out; whether there were any. */
@@ -75,7 +85,8 @@ public final class Assignments {
             .filter(c -> c.getSharesCount() > 0)
             .allMatch(
                 c ->
-                    list.holds(assignment, c)
+                    (list.holds(assignment, c)
+                            && (!pod.namesake() || pod.answered().contains(c.getContainer())))
                         || (!list.lists(assignment, c)
                             && pod.answered().contains(c.getContainer())));
   }

@@ -14,6 +14,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
@@ -143,6 +144,11 @@ public final class Kubelet {
   /** What keeps the kubelet from us and somebody must mend; empty: nothing. */
   public List<String> complaints() {
     return links.values().stream().map(KubeletLink::complaint).filter(c -> !c.isEmpty()).toList();
+  }
+
+  /** Age of the List that was last read back; empty before the first. */
+  public OptionalLong listAgeMs(long nowMs) {
+    return readBack.listAgeMs(nowMs);
   }
 
   /** The kubelet knows every resource of ours; there is at least one. */

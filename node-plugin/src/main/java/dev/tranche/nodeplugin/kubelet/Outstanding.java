@@ -11,6 +11,8 @@ import java.util.Set;
  * @param order rises with each receipt
  * @param answered containers whose Allocate has been answered
  * @param firstListed number of the first List that showed the pod; 0: none yet
+ * @param namesake when it was received, an earlier pod of its name still held devices: what Lists
+ *     show under that name is not this pod's before one has shown it without
  * @param refused an Allocate of this pod was refused; the kubelet does not ask for it again
  */
 record Outstanding(
@@ -19,14 +21,15 @@ record Outstanding(
     long expiresAtMs,
     Set<String> answered,
     long firstListed,
+    boolean namesake,
     boolean refused) {
   Outstanding {
     answered = Set.copyOf(answered);
   }
 
-  static Outstanding received(Assignment assignment, long order, long nowMs) {
+  static Outstanding received(Assignment assignment, long order, boolean namesake, long nowMs) {
     long expiresAtMs = nowMs + Integer.toUnsignedLong(assignment.getExpiresInMs());
-    return new Outstanding(assignment, order, expiresAtMs, Set.of(), 0, false);
+    return new Outstanding(assignment, order, expiresAtMs, Set.of(), 0, namesake, false);
   }
 
   /** Resent by the extender: what has happened so far stays, unless it is another decision. */
@@ -34,23 +37,28 @@ record Outstanding(
     long expires = nowMs + Integer.toUnsignedLong(again.getExpiresInMs());
     boolean same = again.getContainersList().equals(assignment.getContainersList());
     return new Outstanding(
-        again, order, expires, same ? answered : Set.of(), firstListed, refused && same);
+        again, order, expires, same ? answered : Set.of(), firstListed, namesake, refused && same);
   }
 
   Outstanding listed(long list) {
     return firstListed != 0
         ? this
-        : new Outstanding(assignment, order, expiresAtMs, answered, list, refused);
+        : new Outstanding(assignment, order, expiresAtMs, answered, list, namesake, refused);
+  }
+
+  /** The earlier pod of the name holds nothing any more. */
+  Outstanding alone() {
+    return new Outstanding(assignment, order, expiresAtMs, answered, firstListed, false, refused);
   }
 
   Outstanding answered(String container) {
     Set<String> more = new HashSet<>(answered);
     more.add(container);
-    return new Outstanding(assignment, order, expiresAtMs, more, firstListed, refused);
+    return new Outstanding(assignment, order, expiresAtMs, more, firstListed, namesake, refused);
   }
 
   Outstanding asRefused() {
-    return new Outstanding(assignment, order, expiresAtMs, answered, firstListed, true);
+    return new Outstanding(assignment, order, expiresAtMs, answered, firstListed, namesake, true);
   }
 
   static int size(ContainerAssignment container) {

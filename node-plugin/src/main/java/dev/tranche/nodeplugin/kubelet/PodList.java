@@ -52,6 +52,15 @@ final class PodList {
             d -> d.getResourceName().equals(assignment.getResource()) && d.getDeviceIdsCount() > 0);
   }
 
+  /** Whether any container under the pod's name holds devices of its resource. */
+  boolean holdsAny(Assignment assignment) {
+    return pod(assignment).stream()
+        .flatMap(p -> p.getContainersList().stream())
+        .flatMap(c -> c.getDevicesList().stream())
+        .anyMatch(
+            d -> d.getResourceName().equals(assignment.getResource()) && d.getDeviceIdsCount() > 0);
+  }
+
   private Optional<ContainerResources> container(
       Assignment assignment, ContainerAssignment container) {
     return pod(assignment).stream()

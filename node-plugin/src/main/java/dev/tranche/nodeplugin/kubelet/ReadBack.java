@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.util.OptionalLong;
 import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
@@ -30,6 +31,8 @@ final class ReadBack {
   private Future<PodList> inFlight = Future.failedFuture("none yet");
   private long quietFromMs;
   private long readAtMs = -1;
+  // When the List was asked for that was read last; what it shows may be as old.
+  private long listedAtMs = -1;
   private boolean soon;
   private boolean stopped;
   private boolean failing;
@@ -92,6 +95,11 @@ final class ReadBack {
     return readAtMs < 0 ? Double.NaN : (nowMs - readAtMs) / 1000.0;
   }
 
+  /** Age of what was read last; empty before the first success. */
+  OptionalLong listAgeMs(long nowMs) {
+    return listedAtMs < 0 ? OptionalLong.empty() : OptionalLong.of(nowMs - listedAtMs);
+  }
+
   void stop() {
     stopped = true;
   }
@@ -114,10 +122,11 @@ final class ReadBack {
       return;
     }
     inFlight = client.listIdle(LIMIT_MS);
-    inFlight.onSuccess(this::succeeded).onFailure(this::failed);
+    inFlight.onSuccess(list -> succeeded(list, nowMs)).onFailure(this::failed);
   }
 
-  private void succeeded(PodList list) {
+  private void succeeded(PodList list, long askedAtMs) {
+    listedAtMs = askedAtMs;
     readAtMs = System.nanoTime() / 1_000_000;
     if (failing) {
       LOG.info("PodResources answers again");

@@ -180,6 +180,30 @@ class AdmissionsTest {
     assertThat(assignments.size()).isZero();
   }
 
+  /** A StatefulSet's pod; the earlier one was deleted by force and goes on running. */
+  @Test
+  void assignment_isNotConfirmedByAnEarlierPodOfTheName() {
+    lists("pod", "main");
+    holds("pod", "main", List.of("G1::0"));
+    assignments.listed(new PodList(list.build()));
+    assign("pod", container("main", "G0", 1));
+    assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
+    assertOn("G0", ask(1));
+    admissions.granted(1, nowMs);
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
+  }
+
+  @Test
+  void assignment_isConfirmedWithoutUs_onceTheEarlierPodOfTheNameIsGone() {
+    lists("pod", "main");
+    holds("pod", "main", List.of("G1::0"));
+    assignments.listed(new PodList(list.build()));
+    assign("pod", container("main", "G0", 1));
+    assignments.listed(new PodList(ListPodResourcesResponse.getDefaultInstance()));
+    assignments.listed(new PodList(list.build()));
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
+  }
+
   @Test
   void assignment_expires() {
     assign("pod", container("main", "G0", 1));

@@ -169,6 +169,7 @@ public final class SimulatedNode {
             .setPluginInstance("1")
             .setRegistered(true)
             .setHoldingsKnown(true)
+            .setHoldingsAgeMs(0)
             .setAppliedDirective(applied)
             .addAllGpus(gpus.values());
     holdings.values().forEach(report::addAllHoldings);

@@ -1,0 +1,94 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.placement.Placement;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/** A Ledger, a clock that stands unless it is set, and a node of two GPUs of ten replicas each. */
+abstract class LedgerRig {
+  static final String NODE = "node-a";
+  final Ledger ledger = new Ledger(Timing.DEFAULT);
+  long nowMs = 1_000;
+
+  List<Decision> apply(Event event) {
+    return ledger.apply(event, nowMs);
+  }
+
+  List<Decision> report(String node, Map<String, Map<String, Map<String, Integer>>> holdings) {
+    return apply(reported(node, state(holdings, List.of())));
+  }
+
+  /** With a list that the kubelet has just made. */
+  static Event reported(String node, NodeState state) {
+    return new Event.Reported(node, state, OptionalLong.of(0));
+  }
+
+  int free(String uuid) {
+    return seen(uuid).freeReplicas();
+  }
+
+  int clients(String uuid) {
+    return seen(uuid).heldClients();
+  }
+
+  NodeView.Gpu seen(String uuid) {
+    return ledger.view(NODE, h -> true, nowMs).gpus().stream()
+        .filter(g -> g.facts().uuid().equals(uuid))
+        .findFirst()
+        .orElseThrow();
+  }
+
+  static NodeState state(
+      Map<String, Map<String, Map<String, Integer>>> holdings, List<Assignment> echoes) {
+    return new NodeState(
+        true, List.of(gpu("gpu-0", 0), gpu("gpu-1", 1)), holdings, true, Map.of(), echoes);
+  }
+
+  static GpuFacts gpu(String uuid, int index) {
+    return new GpuFacts(uuid, index, "Tesla T4", Names.RESOURCE, 10, 10L << 30, true, "", 0, "", 0);
+  }
+
+  static Assignment echo(String uid, String uuid) {
+    return new Assignment(uid, "ns/" + uid, Names.RESOURCE, on(uuid, 3));
+  }
+
+  static Placement on(String uuid, int replicas) {
+    var share = new Placement.Share(uuid, replicas);
+    return Placement.of(List.of(new Placement.Container("main", List.of(share))));
+  }
+
+  static PodFacts pod(String uid, @Nullable String node) {
+    return facts(uid, node, false, Map.of(Names.GPU_FRACTION, "0.3", Names.REPLICAS_PER_GPU, "10"));
+  }
+
+  static PodFacts pod(String uid, String node, String gpu) {
+    return facts(uid, node, false, Map.of(Names.GPU, gpu, Names.REPLICAS_PER_GPU, "10"));
+  }
+
+  static PodFacts named(
+      String uid, String name, @Nullable String node, boolean running, @Nullable String gpu) {
+    var request = new Demand.Request("main", Demand.Kind.APP, 3);
+    var annotations = new HashMap<>(Map.of(Names.REPLICAS_PER_GPU, "10"));
+    if (gpu != null) {
+      annotations.put(Names.GPU, gpu);
+    }
+    return new PodFacts(
+        uid, "ns", name, node, false, running, Names.RESOURCE, List.of(request), annotations);
+  }
+
+  static PodFacts ended(String uid, String node) {
+    return facts(uid, node, true, Map.of());
+  }
+
+  static PodFacts facts(
+      String uid, @Nullable String node, boolean ended, Map<String, String> annotations) {
+    var request = new Demand.Request("main", Demand.Kind.APP, 3);
+    return new PodFacts(
+        uid, "ns", uid, node, ended, false, Names.RESOURCE, List.of(request), annotations);
+  }
+}

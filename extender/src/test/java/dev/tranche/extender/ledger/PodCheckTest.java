@@ -1,0 +1,144 @@
+package dev.tranche.extender.ledger;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.Test;
+
+/** What is asked of the API server, where neither watch nor kubelet has shown a binding. */
+final class PodCheckTest extends LedgerRig {
+  @Test
+  void bind_unknownAndNeverSeen_isDroppedOnceTheApiServerSaysThatItWaits() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindUnknown("p"));
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(checked("p", pod("p", null))).contains(new Decision.Retract(NODE, "p"));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  /** Watch and kubelet both lag: an overloaded API server delays both. */
+  @Test
+  void bind_acceptedAndShownByNobody_isKeptForAsLongAsTheApiServerHasIt() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindDone("p"));
+    assertThat(ledger.hold("p").orElseThrow().stage()).isEqualTo(Hold.Stage.BOUND);
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    // No answer: it is kept, and asked about again.
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    assertThat(apply(new Event.Tick())).containsExactly(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    checked("p", pod("p", NODE, "gpu-0"));
+    nowMs += 10 * Timing.DEFAULT.unknownBindMs();
+    assertThat(apply(new Event.Tick())).isEmpty();
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  /** Deleted before the informer has shown it with a node. */
+  @Test
+  void bind_doneOfAPodThatIsGone_isDroppedOnceTheApiServerSaysSo() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindDone("p"));
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    apply(new Event.Tick());
+    assertThat(checked("p", null)).contains(new Decision.Retract(NODE, "p"));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  /** The API server was asked before the pod was bound a second time. */
+  @Test
+  void check_thatIsOlderThanTheBinding_dropsNothing() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindUnknown("p"));
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    apply(new Event.Tick());
+    var late = new Event.PodChecked("p", "ns/p", pod("p", null), nowMs);
+    nowMs += 500;
+    apply(new Event.BindStarted(pod("p", null), NODE, on("gpu-1", 3)));
+    apply(new Event.BindDone("p"));
+    apply(late);
+    assertThat(free("gpu-1")).isEqualTo(7);
+  }
+
+  private List<Decision> checked(String uid, @Nullable PodFacts pod) {
+    return apply(new Event.PodChecked(uid, "ns/" + uid, pod, nowMs));
+  }
+
+  /** Its deletion was seen by nobody: we were not there, or the node was not for too long. */
+  @Test
+  void echo_ofAPodThatIsGone_andNoInformerShows_isRetractedAtOnce() {
+    apply(new Event.Synced());
+    assertThat(echoed("p", 4)).contains(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(checked("p", null))
+        .contains(new Decision.Retract(NODE, "p"), new Decision.RoomGrew(NODE));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  @Test
+  void echo_ofAPodThatNoInformerShows_isKeptWhileTheApiServerDoesNotAnswer() {
+    apply(new Event.Synced());
+    assertThat(echoed("p", 200))
+        .contains(new Decision.CheckPod(NODE, "p", "ns/p"))
+        .noneMatch(Decision.Retract.class::isInstance);
+    assertThat(free("gpu-0")).isEqualTo(7);
+    checked("p", pod("p", NODE, "gpu-0"));
+    assertThat(ledger.hold("p").orElseThrow().stage()).isEqualTo(Hold.Stage.BOUND);
+  }
+
+  @Test
+  void echo_beforeTheInformersAreSynced_isKept() {
+    assertThat(echoed("p", 200))
+        .noneMatch(d -> d instanceof Decision.Retract || d instanceof Decision.CheckPod);
+    assertThat(free("gpu-0")).isEqualTo(7);
+  }
+
+  /** The leader that began to bind it has died, and kube-scheduler never asks about it again. */
+  @Test
+  void echo_ofAPodThatNobodyBinds_isRetractedOnceItsTimeIsUp() {
+    apply(new Event.Synced());
+    apply(new Event.PodSeen(pod("p", null)));
+    assertThat(echoed("p", 50)).noneMatch(Decision.CheckPod.class::isInstance);
+    assertThat(free("gpu-0")).isEqualTo(7);
+    assertThat(echoed("p", 15)).contains(new Decision.CheckPod(NODE, "p", "ns/p"));
+    assertThat(checked("p", pod("p", null))).contains(new Decision.Retract(NODE, "p"));
+    assertThat(free("gpu-0")).isEqualTo(10);
+  }
+
+  /** A node that lies must not fill our memory with pods that nobody has. */
+  @Test
+  void echoesOfUnknownPods_beyondWhatAKubeletAwaits_areNotHeld() {
+    apply(new Event.Synced());
+    for (int from = 0; from < 20_000; from += 1_000) {
+      var echoes = new ArrayList<Assignment>();
+      for (int i = from; i < from + 1_000; i++) {
+        echoes.add(echo("p" + i, "gpu-0"));
+      }
+      apply(reported(NODE, state(Map.of(), echoes)));
+    }
+    assertThat(ledger.holds(NODE)).hasSizeLessThanOrEqualTo(1_024);
+  }
+
+  private List<Decision> echoed(String uid, int seconds) {
+    var decisions = new ArrayList<Decision>();
+    for (int i = 0; i < seconds; i++) {
+      decisions.addAll(apply(reported(NODE, state(Map.of(), List.of(echo(uid, "gpu-0"))))));
+      nowMs += 1_000;
+      decisions.addAll(apply(new Event.Tick()));
+    }
+    return decisions;
+  }
+}

@@ -1,0 +1,43 @@
+package dev.tranche.extender.load;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+final class LoadCacheTest {
+  private static final Set<String> GPUS = Set.of("GPU-0", "GPU-1");
+  private final LoadCache loads = new LoadCache(15_000, 10_000, 330_000);
+
+  private static LoadReading reading(int pods, int from) {
+    var memory = new HashMap<String, Long>();
+    var sm = new HashMap<String, Double>();
+    for (int i = from; i < from + pods; i++) {
+      memory.put("ns/p" + i, 1L);
+      sm.put("ns/p" + i, 0.1);
+    }
+    return new LoadReading(pods, 0.5, pods, 1_000, memory, sm);
+  }
+
+  /** A node's credential in the wrong hands: each report names others, and calls itself old. */
+  @Test
+  void podsThatANodeNames_areForgottenOnceTheyAreTooMany() {
+    for (int i = 0; i < 20; i++) {
+      var uuid = "GPU-" + i % 2;
+      loads.put("a", Map.of(uuid, reading(4_096, i * 4_096)), () -> GPUS);
+      assertThat(loads.pods()).isLessThanOrEqualTo(LoadCache.PODS_MAX);
+    }
+    assertThat(loads.get("a", "GPU-1").orElseThrow().memoryUsedBytesByPod()).hasSize(4_096);
+    loads.forget("a");
+    assertThat(loads.pods()).isZero();
+  }
+
+  @Test
+  void podThatPauses_isRememberedWhileThereIsRoom() {
+    loads.put("a", Map.of("GPU-0", reading(2, 0)), () -> GPUS);
+    loads.put("a", Map.of("GPU-0", reading(1, 0)), () -> GPUS);
+    assertThat(loads.beganAtMs("a", "GPU-0", "ns/p1")).isEqualTo(1_000);
+  }
+}
