@@ -54,7 +54,7 @@ default: |
 {{- $name := include "tranche.name" . -}}
 {{- $env := dict
   "NVIDIA_VISIBLE_DEVICES" "all"
-  "NVIDIA_DRIVER_CAPABILITIES" "utility"
+  "NVIDIA_DRIVER_CAPABILITIES" "compute,utility"
   "NVIDIA_DRIVER_ROOT" .Values.nvidiaDriverRoot
   "FAIL_ON_INIT_ERROR" (toString .Values.failOnInitError)
   "DRIVER_ROOT_CTR_PATH" "/driver-root"
@@ -191,6 +191,29 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]
+{{- end -}}
+
+{{/* Folders of the host that make up the driver's root, as JSON. Of the host's own root only these are mounted: all of it would hand root's files and sockets to whoever runs in the container. */}}
+{{- define "tranche.driverFolders" -}}
+{{- if eq .Values.nvidiaDriverRoot "/" -}}["/usr","/lib","/dev"]{{- else -}}[]{{- end -}}
+{{- end -}}
+
+{{- define "tranche.driverMounts" -}}
+{{- range include "tranche.driverFolders" . | fromJsonArray }}
+- {name: driver{{ . | replace "/" "-" }}, mountPath: /driver-root{{ . }}, readOnly: true, mountPropagation: HostToContainer}
+{{- else }}
+- {name: driver-root, mountPath: /driver-root, readOnly: true, mountPropagation: HostToContainer}
+{{- end }}
+{{- end -}}
+
+{{- define "tranche.driverVolumes" -}}
+{{- range include "tranche.driverFolders" . | fromJsonArray }}
+- name: driver{{ . | replace "/" "-" }}
+  hostPath: {path: {{ . | quote }}}
+{{- else }}
+- name: driver-root
+  hostPath: {path: {{ .Values.nvidiaDriverRoot | quote }}}
+{{- end }}
 {{- end -}}
 
 {{- define "tranche.probes" -}}
