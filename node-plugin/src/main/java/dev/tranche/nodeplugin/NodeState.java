@@ -230,9 +230,13 @@ final class NodeState {
     return news;
   }
 
-  /** Whether by these holdings other replicas are held than before. */
-  boolean held(List<Holding> now, long nowMs) {
-    return plan != null && held.update(now, plan.byUuid(), nowMs);
+  /**
+   * Whether by these holdings other replicas are held than before.
+   *
+   * @param complete whether what they lack is free
+   */
+  boolean held(List<Holding> now, boolean complete, long nowMs) {
+    return plan != null && held.update(now, complete, plan.byUuid(), nowMs);
   }
 
   List<Holding> holdings() {

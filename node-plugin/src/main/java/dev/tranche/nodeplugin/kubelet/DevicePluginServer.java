@@ -23,6 +23,7 @@ import io.vertx.grpc.server.StatusException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -46,6 +47,7 @@ final class DevicePluginServer extends DevicePluginService {
   private final Supplier<Hardware> hardware;
   private final boolean standalone;
   private final NodeMetrics metrics;
+  private final BiConsumer<Replicas, List<String>> allocated;
   private Replicas replicas;
 
   DevicePluginServer(
@@ -55,6 +57,7 @@ final class DevicePluginServer extends DevicePluginService {
       Supplier<Hardware> hardware,
       boolean standalone,
       NodeMetrics metrics,
+      BiConsumer<Replicas, List<String>> allocated,
       Replicas replicas) {
     this.podResources = podResources;
     this.readBack = readBack;
@@ -62,6 +65,7 @@ final class DevicePluginServer extends DevicePluginService {
     this.hardware = hardware;
     this.standalone = standalone;
     this.metrics = metrics;
+    this.allocated = allocated;
     this.replicas = replicas;
   }
 
@@ -217,7 +221,10 @@ final class DevicePluginServer extends DevicePluginService {
                 admissions.assigned(ids.size(), nowMs),
                 admissions.mayBeAssigned(ids.size(), nowMs));
     switch (verdict) {
-      case Allocation.Verdict.Granted granted -> admissions.granted(ids.size(), nowMs);
+      case Allocation.Verdict.Granted granted -> {
+        admissions.granted(ids.size(), nowMs);
+        allocated.accept(replicas, ids);
+      }
       case Allocation.Verdict.Refused refused -> {
         LOG.warn("refused {}: {}", ids, refused.message());
         admissions.refused(ids.size(), nowMs);

@@ -32,6 +32,15 @@ final class PodList {
     list.getPodResourcesList().forEach(p -> byName.put(p.getNamespace() + "/" + p.getName(), p));
   }
 
+  /**
+   * Whether it shows a pod of the API server's, such as our own. A kubelet that has started without
+   * the API server knows but its static pods, whose names end in the node's.
+   */
+  boolean complete(String nodeName) {
+    return list.getPodResourcesList().stream()
+        .anyMatch(pod -> nodeName.isEmpty() || !pod.getName().endsWith("-" + nodeName));
+  }
+
   private Optional<PodResources> pod(Assignment assignment) {
     return Optional.ofNullable(byName.get(assignment.getNamespace() + "/" + assignment.getPod()));
   }
