@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin;
 
+import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
@@ -214,6 +215,20 @@ final class NodeState {
     List<Object> parts = new ArrayList<>(List.of(config, sharing, held.all()));
     gpus.forEach(gpu -> parts.addAll(List.of(gpu.info(), gpu.health().healthy())));
     return parts;
+  }
+
+  /** The assignment with the replicas per GPU that its shares are counted in. */
+  Assignment counted(Assignment assignment) {
+    if (plan == null || assignment.getReplicasPerGpu() > 0) {
+      return assignment;
+    }
+    Map<String, GpuSharing> sharing = plan.byUuid();
+    return assignment.getContainersList().stream()
+        .flatMap(container -> container.getSharesList().stream())
+        .flatMap(share -> Optional.ofNullable(sharing.get(share.getUuid())).stream())
+        .findFirst()
+        .map(how -> assignment.toBuilder().setReplicasPerGpu(how.replicas()).build())
+        .orElse(assignment);
   }
 
   /** Replicas that containers hold. */

@@ -7,7 +7,9 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.UnaryOperator;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The assignments that this node still keeps: received, not yet confirmed by read-back, not
@@ -21,6 +23,7 @@ public final class Assignments {
   private final Map<String, Outstanding> byUid = new LinkedHashMap<>();
   private long receipts;
   private long lists;
+  private @Nullable PodList last;
 
   /** Whether an assignment was taken, and if not, why. */
   public sealed interface Receipt {
@@ -42,9 +45,19 @@ public final class Assignments {
     byUid.put(
         assignment.getPodUid(),
         known == null
-            ? Outstanding.received(assignment, ++receipts, nowMs)
+            ? Outstanding.received(assignment, ++receipts, nowMs, heldByNamesake(assignment))
             : known.renewed(assignment, nowMs));
     return new Receipt.Taken();
+  }
+
+  private Map<String, Set<String>> heldByNamesake(Assignment assignment) {
+    Map<String, Set<String>> held = new HashMap<>();
+    if (last != null) {
+      for (ContainerAssignment container : assignment.getContainersList()) {
+        held.put(container.getContainer(), last.held(assignment, container));
+      }
+    }
+    return held;
   }
 
   /** Whether there was one. */
@@ -60,6 +73,7 @@ public final class Assignments {
   /** Takes note of which pods the kubelet knows by now. */
   void listed(PodList list) {
     lists++;
+    last = list;
     byUid.replaceAll((uid, pod) -> list.lists(pod.assignment()) ? pod.listed(lists) : pod);
   }
 
@@ -75,7 +89,7 @@ public final class Assignments {
             .filter(c -> c.getSharesCount() > 0)
             .allMatch(
                 c ->
-                    list.holds(assignment, c)
+                    pod.holds(list, c)
                         || (!list.lists(assignment, c)
                             && pod.answered().contains(c.getContainer())));
   }

@@ -48,6 +48,7 @@ final class DevicePluginServer extends DevicePluginService {
   private final boolean standalone;
   private final NodeMetrics metrics;
   private final BiConsumer<Replicas, List<String>> allocated;
+  private final Picks picks;
   private Replicas replicas;
 
   DevicePluginServer(
@@ -67,6 +68,7 @@ final class DevicePluginServer extends DevicePluginService {
     this.metrics = metrics;
     this.allocated = allocated;
     this.replicas = replicas;
+    this.picks = new Picks(replicas);
   }
 
   /** The calls of this service; ListAndWatch has its own handler. */
@@ -81,6 +83,7 @@ final class DevicePluginServer extends DevicePluginService {
 
   void replicas(Replicas now) {
     replicas = now;
+    picks.replicas(now, System.nanoTime() / 1_000_000);
   }
 
   static DevicePluginOptions options() {
@@ -214,16 +217,18 @@ final class DevicePluginServer extends DevicePluginService {
   private Allocation.Verdict decide(ContainerAllocateRequest container) {
     long nowMs = System.nanoTime() / 1_000_000;
     List<String> ids = container.getDevicesIdsList();
+    Replicas by = picks.from(ids, nowMs);
     var verdict =
-        new Allocation(replicas, hardware.get().nodes())
+        new Allocation(by, hardware.get().nodes())
             .decide(
                 ids,
                 admissions.assigned(ids.size(), nowMs),
+                admissions.replicasPerGpu(ids.size(), nowMs),
                 admissions.mayBeAssigned(ids.size(), nowMs));
     switch (verdict) {
       case Allocation.Verdict.Granted granted -> {
         admissions.granted(ids.size(), nowMs);
-        allocated.accept(replicas, ids);
+        allocated.accept(by, ids);
       }
       case Allocation.Verdict.Refused refused -> {
         LOG.warn("refused {}: {}", ids, refused.message());

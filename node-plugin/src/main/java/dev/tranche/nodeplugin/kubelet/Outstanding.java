@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -12,6 +13,8 @@ import java.util.Set;
  * @param answered containers whose Allocate has been answered
  * @param firstListed number of the first List that showed the pod; 0: none yet
  * @param refused an Allocate of this pod was refused; the kubelet does not ask for it again
+ * @param heldBefore by container, what a pod of the same name held at receipt: a predecessor that
+ *     the API server has forgotten already
  */
 record Outstanding(
     Assignment assignment,
@@ -19,38 +22,51 @@ record Outstanding(
     long expiresAtMs,
     Set<String> answered,
     long firstListed,
-    boolean refused) {
+    boolean refused,
+    Map<String, Set<String>> heldBefore) {
   Outstanding {
     answered = Set.copyOf(answered);
+    heldBefore = Map.copyOf(heldBefore);
   }
 
-  static Outstanding received(Assignment assignment, long order, long nowMs) {
+  static Outstanding received(
+      Assignment assignment, long order, long nowMs, Map<String, Set<String>> heldBefore) {
     long expiresAtMs = nowMs + Integer.toUnsignedLong(assignment.getExpiresInMs());
-    return new Outstanding(assignment, order, expiresAtMs, Set.of(), 0, false);
+    return new Outstanding(assignment, order, expiresAtMs, Set.of(), 0, false, heldBefore);
   }
 
   /** Resent by the extender: what has happened so far stays, unless it is another decision. */
   Outstanding renewed(Assignment again, long nowMs) {
     long expires = nowMs + Integer.toUnsignedLong(again.getExpiresInMs());
     boolean same = again.getContainersList().equals(assignment.getContainersList());
+    Assignment now =
+        same ? again.toBuilder().setReplicasPerGpu(assignment.getReplicasPerGpu()).build() : again;
     return new Outstanding(
-        again, order, expires, same ? answered : Set.of(), firstListed, refused && same);
+        now, order, expires, same ? answered : Set.of(), firstListed, refused && same, heldBefore);
   }
 
   Outstanding listed(long list) {
     return firstListed != 0
         ? this
-        : new Outstanding(assignment, order, expiresAtMs, answered, list, refused);
+        : new Outstanding(assignment, order, expiresAtMs, answered, list, refused, heldBefore);
   }
 
   Outstanding answered(String container) {
     Set<String> more = new HashSet<>(answered);
     more.add(container);
-    return new Outstanding(assignment, order, expiresAtMs, more, firstListed, refused);
+    return new Outstanding(assignment, order, expiresAtMs, more, firstListed, refused, heldBefore);
   }
 
   Outstanding asRefused() {
-    return new Outstanding(assignment, order, expiresAtMs, answered, firstListed, true);
+    return new Outstanding(assignment, order, expiresAtMs, answered, firstListed, true, heldBefore);
+  }
+
+  /** Whether a List shows that this container, and not a predecessor's, has devices. */
+  boolean holds(PodList list, ContainerAssignment container) {
+    String name = container.getContainer();
+    return list.holds(assignment, container)
+        && (answered.contains(name)
+            || !list.held(assignment, container).equals(heldBefore.get(name)));
   }
 
   static int size(ContainerAssignment container) {

@@ -12,11 +12,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** A PodResources List, looked up by pod and container. */
@@ -55,10 +57,16 @@ final class PodList {
   }
 
   boolean holds(Assignment assignment, ContainerAssignment container) {
+    return !held(assignment, container).isEmpty();
+  }
+
+  /** Ids of the assignment's resource. */
+  Set<String> held(Assignment assignment, ContainerAssignment container) {
     return container(assignment, container).stream()
         .flatMap(c -> c.getDevicesList().stream())
-        .anyMatch(
-            d -> d.getResourceName().equals(assignment.getResource()) && d.getDeviceIdsCount() > 0);
+        .filter(d -> d.getResourceName().equals(assignment.getResource()))
+        .flatMap(d -> d.getDeviceIdsList().stream())
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   private Optional<ContainerResources> container(
