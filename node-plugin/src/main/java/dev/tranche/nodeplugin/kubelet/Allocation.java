@@ -34,6 +34,8 @@ public final class Allocation {
     record Refused(String outcome, String message) implements Verdict {}
   }
 
+  private static final int ID_SHOWN_MAX = 100;
+
   private final Replicas replicas;
   private final AllocateAnswer answer;
 
@@ -64,7 +66,7 @@ public final class Allocation {
       Collection<String> ids, List<GpuShare> assigned, int replicasPerGpu, boolean mayBeAssigned) {
     for (String id : ids) {
       if (replicas.gpuOf(id).isEmpty()) {
-        return refused("unknown_device", "unknown device: " + id);
+        return refused("unknown_device", "unknown device: " + shown(id));
       }
     }
     if (!mayBeAssigned && tooMany(ids)) {
@@ -78,6 +80,11 @@ public final class Allocation {
     return other
         .<Verdict>map(uuid -> refused("other_replicas", otherReplicas(ids, replicasPerGpu, uuid)))
         .orElseGet(() -> new Verdict.Granted(response(ids)));
+  }
+
+  // It goes into a status header and a log line, and may be as long as a message.
+  private static String shown(String id) {
+    return id.length() <= ID_SHOWN_MAX ? id : id.substring(0, ID_SHOWN_MAX) + "…";
   }
 
   /** A GPU among these that is split into another number of replicas. */

@@ -231,7 +231,7 @@ final class DevicePluginServer extends DevicePluginService {
         allocated.accept(by, ids);
       }
       case Allocation.Verdict.Refused refused -> {
-        LOG.warn("refused {}: {}", ids, refused.message());
+        LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
         admissions.refused(ids.size(), nowMs);
       }
     }

@@ -171,4 +171,11 @@ class AllocationTest {
     assertThat(envs(allocation.decide(ids, assigned, 10, true)))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-1");
   }
+
+  @Test
+  void longId_isShownByItsHead() {
+    assertThat(refusal(decide(TEN, List.of("G".repeat(1_000_000)))))
+        .hasSizeLessThan(300)
+        .endsWith("G…");
+  }
 }
