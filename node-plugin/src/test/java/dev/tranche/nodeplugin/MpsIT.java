@@ -189,8 +189,7 @@ class MpsIT {
 
   @Test
   void emptyConfigName_changesNothing() throws Exception {
-    Files.writeString(
-        folder.resolve("config/other"), "version: v1\n");
+    Files.writeString(folder.resolve("config/other"), "version: v1\n");
     Path name = Files.createDirectory(folder.resolve("state")).resolve("config-name");
     Files.writeString(name, "any\n");
     daemon("--default-config=other");
@@ -200,8 +199,7 @@ class MpsIT {
     eventually(() -> logged("daemon.log"), () -> Files.exists(status));
     for (int beats = 0; beats < 3; beats++) {
       Object before = Files.getLastModifiedTime(status);
-      eventually(
-          () -> logged("daemon.log"), () -> !FakeMps.modified(status).equals(before));
+      eventually(() -> logged("daemon.log"), () -> !FakeMps.modified(status).equals(before));
     }
     assertThat(mps.told("quit")).isZero();
     Files.writeString(name, "\n");

@@ -92,8 +92,7 @@ public final class ConfigSource {
     return switch (ConfigChoice.choose(
         label, settings.text(Setting.DEFAULT_CONFIG), names(folder))) {
       case ConfigChoice.Undecided undecided -> new Outcome.Refused(label, undecided.reason());
-      case ConfigChoice.Chosen chosen ->
-          parse(chosen.name(), read(folder.resolve(chosen.name())));
+      case ConfigChoice.Chosen chosen -> parse(chosen.name(), read(folder.resolve(chosen.name())));
     };
   }
 

@@ -11,9 +11,9 @@ import java.util.Set;
 
 /**
  * The open ListAndWatch calls, all told the latest list. One who does not read has one list waiting
- * and gets the latest after it; of too many calls the oldest is ended. A closed one is found out in three ways: a
- * cancel comes to the request's error handler, a lost connection to the response's exception
- * handler, and either to a write. Confined to the event loop.
+ * and gets the latest after it; of too many calls the oldest is ended. A closed one is found out in
+ * three ways: a cancel comes to the request's error handler, a lost connection to the response's
+ * exception handler, and either to a write. Confined to the event loop.
  */
 final class DeviceStreams {
   /** The kubelet has one; another may be open while it starts anew. */

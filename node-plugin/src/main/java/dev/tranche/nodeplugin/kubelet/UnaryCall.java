@@ -18,11 +18,7 @@ final class UnaryCall {
 
   /** Fails with the kubelet's own words, and after that time in any case; then it is cancelled. */
   static <Q, R> Future<R> send(
-      GrpcClient client,
-      SocketAddress server,
-      ServiceMethod<R, Q> method,
-      Q message,
-      int limitMs) {
+      GrpcClient client, SocketAddress server, ServiceMethod<R, Q> method, Q message, int limitMs) {
     long startNs = System.nanoTime();
     return client
         .request(server, method)

@@ -150,7 +150,8 @@ final class ControlDaemon {
         .filter(process -> List.of(proc(process, "environ").split("\\x00")).contains(pipe));
   }
 
-  // By its command line, which an ended process has no more: it may stay a zombie, for it is not our
+  // By its command line, which an ended process has no more: it may stay a zombie, for it is not
+  // our
   // child, and who its parent is now depends on the container.
   private static boolean ended(ProcessHandle process) throws InterruptedException {
     for (int waitedMs = 0; waitedMs < KILL_WAIT_MS; waitedMs += KILL_STEP_MS) {

@@ -60,8 +60,7 @@ class UnaryCallIT {
                 new StatusException(GrpcStatus.UNKNOWN, "requested API version is not supported"));
           }
         };
-    Path socket =
-        serve(GrpcServer.server(vertx).addService(RegistrationGrpcService.of(refusing)));
+    Path socket = serve(GrpcServer.server(vertx).addService(RegistrationGrpcService.of(refusing)));
     assertThat(settled(new Registration(vertx, socket).register("nvidia.com/gpu", "a.sock")))
         .hasMessageContaining("requested API version is not supported");
   }

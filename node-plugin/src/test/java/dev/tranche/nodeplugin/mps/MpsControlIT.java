@@ -103,7 +103,10 @@ class MpsControlIT {
     Path file = folder.resolve("config");
     Files.writeString(file, "sharing: {mps: {resources: [{name: gpu, replicas: 10}]}}\n");
     Settings settings =
-        Settings.read(List.of("--config-file=" + file, "--mps-root=/run/nvidia/mps"), Map.of(), new Findings());
+        Settings.read(
+            List.of("--config-file=" + file, "--mps-root=/run/nvidia/mps"),
+            Map.of(),
+            new Findings());
     MpsControl control =
         new MpsControl(
             new ConfigSource(settings),
