@@ -60,6 +60,18 @@ class RenderingTest {
   }
 
   @Test
+  void nodePlugin_leavesNodesWhoseDriverTheGpuOperatorUpgrades_besideTheUsersAffinity() {
+    assertThat(render(Map.of()))
+        .contains("nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.client")
+        .contains("- paused-for-driver-upgrade");
+    String term =
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]"
+            + ".matchExpressions[0]";
+    assertThat(render(Map.of(term + ".key", "zone", term + ".operator", "Exists")))
+        .contains("- key: zone\n", "- paused-for-driver-upgrade");
+  }
+
+  @Test
   void managedResources_followTheConfig() {
     String config =
         "version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: true\n    resources:\n    -"
