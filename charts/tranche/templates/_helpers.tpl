@@ -75,7 +75,7 @@ default: |
 {{- $name := include "tranche.name" . -}}
 {{- $env := dict
   "NVIDIA_VISIBLE_DEVICES" "all"
-  "NVIDIA_DRIVER_CAPABILITIES" "utility"
+  "NVIDIA_DRIVER_CAPABILITIES" "compute,utility"
   "NVIDIA_DRIVER_ROOT" (include "tranche.driverRoot" .)
   "FAIL_ON_INIT_ERROR" (.Values.failOnInitError | default false | toString)
   "DRIVER_ROOT_CTR_PATH" "/driver-root"
@@ -248,6 +248,49 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities:
   drop: [ALL]
+{{- end -}}
+
+{{/* The user's affinity, and off the nodes whose driver or MIG layout the GPU Operator changes: it cannot while GPUs are held. The DaemonSet's controller ends pods on a node that stops to match. */}}
+{{- define "tranche.gpuNodeAffinity" -}}
+{{- $paused := list "paused-for-driver-upgrade" "paused-for-mig-change" "paused-for-vgpu-change" -}}
+{{- $off := list -}}
+{{- range list "device-plugin" "client" -}}
+{{- $off = append $off (dict "key" (printf "nvidia.com/gpu.deploy.%s" .) "operator" "NotIn" "values" $paused) -}}
+{{- end -}}
+{{- $affinity := deepCopy (.Values.affinity | default dict) -}}
+{{- $node := $affinity.nodeAffinity | default dict -}}
+{{- $required := $node.requiredDuringSchedulingIgnoredDuringExecution | default dict -}}
+{{- $terms := list -}}
+{{- range $required.nodeSelectorTerms | default (list (dict)) -}}
+{{- $expressions := concat (.matchExpressions | default list) $off -}}
+{{- $terms = append $terms (merge (dict "matchExpressions" $expressions) .) -}}
+{{- end -}}
+{{- $_ := set $node "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms) -}}
+{{- $_ := set $affinity "nodeAffinity" $node -}}
+{{- toYaml $affinity -}}
+{{- end -}}
+
+{{/* Folders of the host that make up the driver's root, as JSON. Of the host's own root only these are mounted: all of it would hand root's files and sockets to whoever runs in the container. */}}
+{{- define "tranche.driverFolders" -}}
+{{- if eq .Values.nvidiaDriverRoot "/" -}}["/usr","/lib","/dev"]{{- else -}}[]{{- end -}}
+{{- end -}}
+
+{{- define "tranche.driverMounts" -}}
+{{- range include "tranche.driverFolders" . | fromJsonArray }}
+- {name: driver{{ . | replace "/" "-" }}, mountPath: /driver-root{{ . }}, readOnly: true, mountPropagation: HostToContainer}
+{{- else }}
+- {name: driver-root, mountPath: /driver-root, readOnly: true, mountPropagation: HostToContainer}
+{{- end }}
+{{- end -}}
+
+{{- define "tranche.driverVolumes" -}}
+{{- range include "tranche.driverFolders" . | fromJsonArray }}
+- name: driver{{ . | replace "/" "-" }}
+  hostPath: {path: {{ . | quote }}}
+{{- else }}
+- name: driver-root
+  hostPath: {path: {{ .Values.nvidiaDriverRoot | quote }}}
+{{- end }}
 {{- end -}}
 
 {{- define "tranche.probes" -}}

@@ -8,6 +8,7 @@ import io.vertx.core.Vertx;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -92,9 +93,13 @@ final class ConfigKeeper {
     }
   }
 
+  // The keeper of the MPS control daemons reads it every second: a line as a whole, by rename, so
+  // that an empty file is never taken for a node without a label.
   private Path keep(String name) throws IOException {
     Files.createDirectories(stateDir);
-    return Files.writeString(labelFile(), name);
+    Path fresh = stateDir.resolve(Options.CONFIG_NAME_FILE + ".new");
+    Files.writeString(fresh, name + "\n");
+    return Files.move(fresh, labelFile(), StandardCopyOption.ATOMIC_MOVE);
   }
 
   /**

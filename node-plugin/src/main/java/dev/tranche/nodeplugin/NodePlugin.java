@@ -11,6 +11,7 @@ import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
+import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
 import dev.tranche.nodeplugin.kubelet.AssignmentKeeper;
@@ -320,9 +321,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   @Override
-  public void readBack(List<Holding> holdings, boolean assignmentsConfirmed) {
+  public void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed) {
     boolean news = state.holdings(holdings);
-    boolean held = state.held(holdings, System.nanoTime() / 1_000_000);
+    boolean held = state.held(holdings, complete, System.nanoTime() / 1_000_000);
     if (held) {
       heldKeeper.save();
       publish();
@@ -332,6 +333,14 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     }
     if (news || held || assignmentsConfirmed) {
       tell();
+    }
+  }
+
+  // Not published at once: the kubelet writes its pick down only after our answer.
+  @Override
+  public void allocated(Replicas replicas, List<String> ids) {
+    if (state.held().allocated(replicas.resource(), ids, replicas.sharing())) {
+      heldKeeper.save();
     }
   }
 
@@ -373,7 +382,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     long nowMs = System.nanoTime() / 1_000_000;
     directive.getRetractPodUidsList().forEach(assignments::retract);
     for (Assignment assignment : directive.getAssignList()) {
-      if (assignments.receive(assignment, nowMs) instanceof Assignments.Receipt.Refused refused) {
+      if (assignments.receive(state.counted(assignment), nowMs)
+          instanceof Assignments.Receipt.Refused refused) {
         LOG.warn("{}", refused.reason());
         metrics.count("tranche.node.assignments.refused", "Assignments that were not taken.");
       }

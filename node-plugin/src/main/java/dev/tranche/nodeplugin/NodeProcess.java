@@ -43,6 +43,7 @@ final class NodeProcess implements NvmlThread.Listener {
   private static final Logger LOG = LoggerFactory.getLogger(NodeProcess.class);
   private static final int STOP_LIMIT_MS = 4_000;
   private static final int TICK_MS = 1_000;
+  private static final int NODES_MS = 10_000;
   private static final int BLOCKED_CHECK_MS = 5_000;
 
   private final Options options;
@@ -62,6 +63,7 @@ final class NodeProcess implements NvmlThread.Listener {
   private final AtomicReference<@Nullable List<GpuStatus>> latest = new AtomicReference<>();
   // Of the NVML thread.
   private String complaint = "";
+  private long nodesSeenMs;
   private volatile boolean startedOnce;
   // Of the loop.
   private boolean silenceTold;
@@ -220,10 +222,20 @@ final class NodeProcess implements NvmlThread.Listener {
     complaint = "";
     startedOnce = true;
     pulse.beat();
-    // Not before: they come with the driver.
-    HostNodes nodes = HostNodes.find(Path.of("/"), driverRoot);
-    hardware = new Hardware(driverVersion, nodes, Closeness.UNKNOWN);
+    hardware = new Hardware(driverVersion, nodes(), Closeness.UNKNOWN);
     loop.runOnContext(v -> plugin.driverStarted(driverVersion));
+  }
+
+  private HostNodes nodes() {
+    nodesSeenMs = System.nanoTime() / 1_000_000;
+    return HostNodes.find(Path.of("/"), driverRoot);
+  }
+
+  // Device nodes come with modules that the driver may load at their first use.
+  private void lookForNodes() {
+    if (System.nanoTime() / 1_000_000 - nodesSeenMs >= NODES_MS) {
+      hardware = new Hardware(hardware.driverVersion(), nodes(), hardware.closeness());
+    }
   }
 
   @Override
@@ -235,6 +247,7 @@ final class NodeProcess implements NvmlThread.Listener {
   @Override
   public void sampled(List<GpuStatus> gpus) {
     pulse.beat();
+    lookForNodes();
     if (latest.getAndSet(gpus) == null) {
       loop.runOnContext(v -> take());
     }

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin;
 
+import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ConfigStatus;
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
@@ -216,6 +217,20 @@ final class NodeState {
     return parts;
   }
 
+  /** The assignment with the replicas per GPU that its shares are counted in. */
+  Assignment counted(Assignment assignment) {
+    if (plan == null || assignment.getReplicasPerGpu() > 0) {
+      return assignment;
+    }
+    Map<String, GpuSharing> sharing = plan.byUuid();
+    return assignment.getContainersList().stream()
+        .flatMap(container -> container.getSharesList().stream())
+        .flatMap(share -> Optional.ofNullable(sharing.get(share.getUuid())).stream())
+        .findFirst()
+        .map(how -> assignment.toBuilder().setReplicasPerGpu(how.replicas()).build())
+        .orElse(assignment);
+  }
+
   /** Replicas that containers hold. */
   HeldReplicas held() {
     return held;
@@ -230,9 +245,13 @@ final class NodeState {
     return news;
   }
 
-  /** Whether by these holdings other replicas are held than before. */
-  boolean held(List<Holding> now, long nowMs) {
-    return plan != null && held.update(now, plan.byUuid(), nowMs);
+  /**
+   * Whether by these holdings other replicas are held than before.
+   *
+   * @param complete whether what they lack is free
+   */
+  boolean held(List<Holding> now, boolean complete, long nowMs) {
+    return plan != null && held.update(now, complete, plan.byUuid(), nowMs);
   }
 
   List<Holding> holdings() {

@@ -64,6 +64,7 @@ public final class FakeKubelet {
   private final List<HttpServer> servers = new ArrayList<>();
   private GrpcClient client;
   private volatile boolean podResourcesBroken;
+  private volatile boolean apiServerAway;
 
   /** A device plugin's refusal, as the kubelet would write it into the pod's status. */
   public static final class Refused extends Exception {
@@ -183,8 +184,14 @@ public final class FakeKubelet {
 
   private ListPodResourcesResponse listing() {
     ListPodResourcesResponse.Builder list = ListPodResourcesResponse.newBuilder();
+    if (!apiServerAway) {
+      list.addPodResources(
+          PodResources.newBuilder().setNamespace("tranche").setName("tranche-node-plugin-x7k2p"));
+    }
     synchronized (pods) {
-      pods.forEach((name, containers) -> list.addPodResources(pod(name, containers)));
+      if (!apiServerAway) {
+        pods.forEach((name, containers) -> list.addPodResources(pod(name, containers)));
+      }
     }
     return list.build();
   }
@@ -207,6 +214,11 @@ public final class FakeKubelet {
 
   public void breakPodResources(boolean broken) {
     podResourcesBroken = broken;
+  }
+
+  /** A kubelet that starts without the API server knows no pods; its containers run on. */
+  public void apiServerAway(boolean away) {
+    apiServerAway = away;
   }
 
   public int registrations() {

@@ -7,7 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** The simulated control daemon of e2e/fakemps, and what it keeps below an MPS root. */
-final class FakeMps {
+public final class FakeMps {
   private final Path program;
   private final Path root;
 
@@ -21,7 +21,7 @@ final class FakeMps {
    *
    * @param root where the daemons' folders will be
    */
-  static FakeMps compiled(Path root) throws IOException, InterruptedException {
+  public static FakeMps compiled(Path root) throws IOException, InterruptedException {
     Path out = Path.of("target/fakemps").toAbsolutePath();
     Path sources = Path.of("../e2e/fakemps").toAbsolutePath().normalize();
     Process make =
@@ -34,7 +34,7 @@ final class FakeMps {
     return new FakeMps(out.resolve("nvidia-cuda-mps-control"), root);
   }
 
-  Path program() {
+  public Path program() {
     return program;
   }
 
@@ -47,11 +47,11 @@ final class FakeMps {
     return lines(root.resolve("nvidia.com/gpu/log/told"));
   }
 
-  long told(String line) {
+  public long told(String line) {
     return told().stream().filter(line::equals).count();
   }
 
-  boolean ready() {
+  public boolean ready() {
     return Files.exists(root.resolve(".ready"));
   }
 
@@ -76,9 +76,22 @@ final class FakeMps {
     return Files.exists(commandLine) && !Files.readString(commandLine).isEmpty();
   }
 
-  void kill() {
+  public void kill() {
     ProcessHandle.of(pid()).ifPresent(ProcessHandle::destroyForcibly);
     ProcessHandle.of(serverPid()).ifPresent(ProcessHandle::destroyForcibly);
+  }
+
+  static Object modified(Path file) {
+    try {
+      return Files.getLastModifiedTime(file);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** Its server goes on, an orphan. */
+  void killControl() {
+    ProcessHandle.of(pid()).ifPresent(ProcessHandle::destroyForcibly);
   }
 
   private static List<String> lines(Path file) {

@@ -177,6 +177,36 @@ class MpsIT {
   }
 
   @Test
+  void serverOfAKilledDaemon_isEndedBeforeTheNextOneServes() throws Exception {
+    daemon();
+    ready();
+    long server = mps.serverPid();
+    mps.killControl();
+    eventually(() -> logged("daemon.log"), () -> mps.told("start all") == 2);
+    ready();
+    assertThat(FakeMps.running(server)).isFalse();
+  }
+
+  @Test
+  void emptyConfigName_changesNothing() throws Exception {
+    Files.writeString(folder.resolve("config/other"), "version: v1\n");
+    Path name = Files.createDirectory(folder.resolve("state")).resolve("config-name");
+    Files.writeString(name, "any\n");
+    daemon("--default-config=other");
+    ready();
+    Files.writeString(name, "");
+    Path status = mps.root().resolve(".status");
+    eventually(() -> logged("daemon.log"), () -> Files.exists(status));
+    for (int beats = 0; beats < 3; beats++) {
+      Object before = Files.getLastModifiedTime(status);
+      eventually(() -> logged("daemon.log"), () -> !FakeMps.modified(status).equals(before));
+    }
+    assertThat(mps.told("quit")).isZero();
+    Files.writeString(name, "\n");
+    eventually(() -> logged("daemon.log"), () -> mps.told("quit") == 1);
+  }
+
+  @Test
   void editedConfig_startsTheDaemonAnew() throws Exception {
     daemon();
     ready();

@@ -226,13 +226,13 @@ class NodePluginIT {
     first.direct(NodeDirective.newBuilder().setConfigName("twenty"));
     eventually("replicas of the other config", () -> kubelet.healthy() == 40);
     Path kept = folder.resolve("state/config-name");
-    eventually("its name is kept", () -> holds(kept, "twenty"));
+    eventually("its name is kept", () -> holds(kept, "twenty\n"));
     int unknown = rig.second.direct(NodeDirective.newBuilder());
     eventually("acknowledged", () -> rig.second.last().getAppliedDirective() == unknown);
     assertThat(rig.labels).containsOnly("twenty");
     first.direct(NodeDirective.newBuilder().setConfigName(""));
     eventually("replicas of the default config", () -> kubelet.healthy() == 20);
-    eventually("no name is kept", () -> holds(kept, ""));
+    eventually("no name is kept", () -> holds(kept, "\n"));
   }
 
   private static boolean holds(Path file, String text) {

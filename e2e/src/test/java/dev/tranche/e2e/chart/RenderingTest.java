@@ -43,6 +43,35 @@ class RenderingTest {
   }
 
   @Test
+  void hostsRoot_isMountedOnlyWhereTheDriverLies_andAnotherRootWhole() {
+    assertThat(render(Map.of()))
+        .contains("mountPath: /driver-root/usr", "mountPath: /driver-root/dev")
+        .contains("hostPath: {path: \"/usr\"}", "hostPath: {path: \"/dev\"}")
+        .doesNotContain("hostPath: {path: \"/\"}");
+    assertThat(render(Map.of("nvidiaDriverRoot", "/run/nvidia/driver")))
+        .contains("mountPath: /driver-root,", "hostPath: {path: \"/run/nvidia/driver\"}")
+        .doesNotContain("hostPath: {path: \"/usr\"}");
+  }
+
+  @Test
+  void nodePlugin_asksForTheDeviceNodesOfCompute() {
+    assertThat(render(Map.of()))
+        .contains("{name: NVIDIA_DRIVER_CAPABILITIES, value: \"compute,utility\"}");
+  }
+
+  @Test
+  void nodePlugin_leavesNodesWhoseDriverTheGpuOperatorUpgrades_besideTheUsersAffinity() {
+    assertThat(render(Map.of()))
+        .contains("nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.client")
+        .contains("- paused-for-driver-upgrade");
+    String term =
+        "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]"
+            + ".matchExpressions[0]";
+    assertThat(render(Map.of(term + ".key", "zone", term + ".operator", "Exists")))
+        .contains("- key: zone\n", "- paused-for-driver-upgrade");
+  }
+
+  @Test
   void managedResources_followTheConfig() {
     String config =
         "version: v1\nsharing:\n  timeSlicing:\n    renameByDefault: true\n    resources:\n    -"

@@ -62,7 +62,9 @@ record Terminal(Path folder, Map<String, String> variables) {
                 .replace(
                     "NVIDIA_DRIVER_ROOT, value: \"/\"",
                     "NVIDIA_DRIVER_ROOT, value: " + Node.DRIVER_ROOT)
-                .replace("hostPath: {path: \"/\"}", "hostPath: {path: " + Node.DRIVER_ROOT + "}");
+                .replaceAll(
+                    "hostPath: \\{path: \"(/usr|/lib|/dev)\"}",
+                    "hostPath: {path: " + Node.DRIVER_ROOT + "$1}");
         Files.writeString(to.resolve(file.getFileName()), text);
       }
     }

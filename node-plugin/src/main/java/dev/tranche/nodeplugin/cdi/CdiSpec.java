@@ -125,7 +125,17 @@ public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits comm
         json,
         "hooks",
         edits.hooks().stream()
-            .map(h -> ordered("hookName", "createContainer", "path", h.path(), "args", h.args()))
+            .map(
+                h ->
+                    ordered(
+                        "hookName",
+                        "createContainer",
+                        "path",
+                        h.path(),
+                        "args",
+                        h.args(),
+                        "env",
+                        List.of("NVIDIA_CTK_DEBUG=false")))
             .toList());
     return json;
   }

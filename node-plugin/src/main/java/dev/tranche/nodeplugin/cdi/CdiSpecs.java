@@ -20,6 +20,9 @@ public final class CdiSpecs {
   private static final List<String> SOCKET =
       List.of("nosuid", "nodev", "rbind", "rprivate", "noexec");
 
+  // The nvidia runtime must not add GPUs of its own to those that CDI has injected.
+  private static final String VOID = "NVIDIA_VISIBLE_DEVICES=void";
+
   private final AllocateOptions options;
   private final HostNodes nodes;
   private final DriverFiles files;
@@ -58,14 +61,13 @@ public final class CdiSpecs {
     return specs;
   }
 
-  /** By uuid and by number, so that a change of the id strategy leaves running pods theirs. */
+  /** Named by what containers are told, as NVIDIA's plugin names them. */
   private Map<String, Edits> devices(List<GpuInfo> gpus) {
     Map<String, Edits> devices = new LinkedHashMap<>();
     for (GpuInfo gpu : gpus) {
       if (!(gpu.mig() instanceof Mig.Cut)) {
         Edits edits = Edits.of(gpu.nodes().stream().map(this::node).toList());
-        devices.put(gpu.uuid(), edits);
-        devices.put(gpu.number(), edits);
+        devices.put(options.byIndex() ? gpu.number() : gpu.uuid(), edits);
       }
     }
     return devices;
@@ -82,8 +84,15 @@ public final class CdiSpecs {
           case "gds" -> nodes.gds();
           default -> nodes.mofed();
         };
-    Edits edits = Edits.of(paths.stream().map(this::node).toList());
-    return new CdiSpec(name, Map.of("all", edits), Edits.NONE);
+    List<String> mounted = name.equals("gds") ? files.gds() : List.of();
+    Edits edits =
+        new Edits(
+            List.of(),
+            paths.stream().map(this::node).toList(),
+            mounted.stream().map(file -> mount(file, READ_ONLY)).toList(),
+            List.of());
+    Edits common = new Edits(List.of(VOID), List.of(), List.of(), List.of());
+    return new CdiSpec(name, Map.of("all", edits), common);
   }
 
   private Edits common() {
@@ -93,8 +102,7 @@ public final class CdiSpecs {
         .filter(CdiSpecs::isCuda)
         .findFirst()
         .ifPresent(cuda -> env.add("NVIDIA_CTK_LIBCUDA_DIR=" + folder(cuda)));
-    // The nvidia runtime must not add GPUs of its own to those that CDI has injected.
-    env.add("NVIDIA_VISIBLE_DEVICES=void");
+    env.add(VOID);
     return new Edits(
         env, nodes.control().stream().map(this::node).toList(), mounts(), hooks(folders));
   }
@@ -105,6 +113,7 @@ public final class CdiSpecs {
     files.sockets().forEach(file -> mounts.add(mount(file, SOCKET)));
     files.firmware().forEach(file -> mounts.add(mount(file, READ_ONLY)));
     files.programs().forEach(file -> mounts.add(mount(file, READ_ONLY)));
+    files.data().forEach(file -> mounts.add(mount(file, READ_ONLY)));
     return mounts;
   }
 
@@ -118,16 +127,19 @@ public final class CdiSpecs {
     List<Hook> hooks = new ArrayList<>();
     if (!folders.isEmpty()) {
       List<String> links = new ArrayList<>();
-      files.libraries().stream()
-          .filter(CdiSpecs::isCuda)
-          .forEach(cuda -> links.addAll(List.of("--link", link(cuda))));
+      files
+          .links()
+          .forEach(link -> links.addAll(List.of("--link", link.target() + "::" + link.path())));
       List<String> listed = new ArrayList<>();
       folders.forEach(folder -> listed.addAll(List.of("--folder", folder)));
-      addHook(hooks, "create-symlinks", links);
+      if (!links.isEmpty()) {
+        addHook(hooks, "create-symlinks", links);
+      }
       addHook(hooks, "enable-cuda-compat", List.of("--host-driver-version=" + driverVersion));
       addHook(hooks, "update-ldcache", listed);
     }
     addHook(hooks, "disable-device-node-modification", List.of());
+    addHook(hooks, "update-application-profile", List.of());
     return hooks;
   }
 
@@ -153,10 +165,5 @@ public final class CdiSpecs {
 
   private static boolean isCuda(String library) {
     return library.contains("/libcuda.so.");
-  }
-
-  // Programs open it by that name, and ldconfig makes only the link with the number.
-  private static String link(String cuda) {
-    return "libcuda.so.1::" + folder(cuda) + "/libcuda.so";
   }
 }

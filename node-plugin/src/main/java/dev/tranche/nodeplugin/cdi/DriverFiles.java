@@ -13,16 +13,34 @@ import java.util.Set;
  * The driver's files that containers need, as paths from the driver's root.
  *
  * @param libraries of the driver's version
+ * @param links that lead to the libraries
  * @param programs such as nvidia-smi
  * @param sockets of the driver's daemons
  * @param firmware of its GPUs' own processor
+ * @param data such as the weights of OptiX
+ * @param gds what GPUDirect Storage reads
  */
 public record DriverFiles(
-    List<String> libraries, List<String> programs, List<String> sockets, List<String> firmware) {
+    List<String> libraries,
+    List<Link> links,
+    List<String> programs,
+    List<String> sockets,
+    List<String> firmware,
+    List<String> data,
+    List<String> gds) {
   public static final DriverFiles NONE =
-      new DriverFiles(List.of(), List.of(), List.of(), List.of());
+      new DriverFiles(List.of(), List.of(), List.of(), List.of(), List.of(), List.of(), List.of());
+
+  /**
+   * A symbolic link beside a library.
+   *
+   * @param target a name in the same folder
+   */
+  public record Link(String target, String path) {}
 
   private static final int LIBRARIES_MAX = 500;
+  // The compiler that CUDA loads; its name has the version of its interface instead.
+  private static final String UNVERSIONED = "libnvidia-nvvm70.so.*";
   private static final List<String> LIBRARY_FOLDERS =
       List.of(
           "/usr/lib64",
@@ -47,9 +65,15 @@ public record DriverFiles(
       List.of("nvidia-persistenced/socket", "nvidia-fabricmanager/socket");
   private static final List<String> FIRMWARE_FOLDERS =
       List.of("/lib/firmware/updates/nvidia/", "/lib/firmware/nvidia/");
+  private static final List<String> DATA_FOLDERS = List.of("/etc", "/usr/share");
+  private static final List<String> DATA = List.of("nvidia/nvoptix.bin");
+  private static final List<String> GDS = List.of("/run/udev", "/etc/cufile.json");
 
   public DriverFiles {
     libraries = List.copyOf(libraries);
+    links = List.copyOf(links);
+    data = List.copyOf(data);
+    gds = List.copyOf(gds);
     programs = List.copyOf(programs);
     sockets = List.copyOf(sockets);
     firmware = List.copyOf(firmware);
@@ -62,13 +86,17 @@ public record DriverFiles(
    * @param version of the driver
    */
   public static DriverFiles find(Path root, String version) {
+    List<String> libraries = libraries(root, version);
     return new DriverFiles(
-        libraries(root, version),
+        libraries,
+        LibraryLinks.of(root, libraries),
         firsts(root, PROGRAM_FOLDERS, PROGRAMS),
         firsts(root, SOCKET_FOLDERS, SOCKETS),
         FIRMWARE_FOLDERS.stream()
             .flatMap(folder -> matching(root, folder + version, "gsp*.bin").stream())
-            .toList());
+            .toList(),
+        firsts(root, DATA_FOLDERS, DATA),
+        GDS.stream().filter(path -> Files.exists(at(root, path))).toList());
   }
 
   /** Folders that are links to each other have the same libraries: they count once. */
@@ -76,11 +104,10 @@ public record DriverFiles(
     Set<Path> seen = new HashSet<>();
     List<String> found = new ArrayList<>();
     for (String folder : LIBRARY_FOLDERS) {
-      for (String within : List.of(folder, folder + "/vdpau")) {
-        matching(root, within, "*.so." + version).stream()
-            .filter(library -> seen.add(real(root, library)))
-            .forEach(found::add);
-      }
+      List<String> here = new ArrayList<>(matching(root, folder, "*.so." + version));
+      here.addAll(matching(root, folder, UNVERSIONED));
+      here.addAll(matching(root, folder + "/vdpau", "*.so." + version));
+      here.stream().filter(library -> seen.add(real(root, library))).forEach(found::add);
     }
     return found.stream().limit(LIBRARIES_MAX).toList();
   }
@@ -116,7 +143,7 @@ public record DriverFiles(
     return found.stream().sorted().toList();
   }
 
-  private static Path at(Path root, String path) {
+  static Path at(Path root, String path) {
     return root.resolve(path.substring(1));
   }
 }

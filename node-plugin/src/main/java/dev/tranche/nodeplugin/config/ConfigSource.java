@@ -10,6 +10,8 @@ import java.util.stream.Stream;
 
 /** Where config files come from: one file, a folder of them, or none. Blocks on the disk. */
 public final class ConfigSource {
+  private static final int SIZE_MAX_BYTES = 1 << 20;
+
   private final Settings settings;
 
   public ConfigSource(Settings settings) {
@@ -76,7 +78,7 @@ public final class ConfigSource {
     try {
       if (!settings.text(Setting.CONFIG_FILE).isEmpty()) {
         Path file = Path.of(settings.text(Setting.CONFIG_FILE));
-        return parse(file.getFileName().toString(), Files.readString(file));
+        return parse(file.getFileName().toString(), read(file));
       }
       return named()
           ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label)
@@ -90,9 +92,18 @@ public final class ConfigSource {
     return switch (ConfigChoice.choose(
         label, settings.text(Setting.DEFAULT_CONFIG), names(folder))) {
       case ConfigChoice.Undecided undecided -> new Outcome.Refused(label, undecided.reason());
-      case ConfigChoice.Chosen chosen ->
-          parse(chosen.name(), Files.readString(folder.resolve(chosen.name())));
+      case ConfigChoice.Chosen chosen -> parse(chosen.name(), read(folder.resolve(chosen.name())));
     };
+  }
+
+  // A ConfigMap holds no more; a larger file would take the heap.
+  private static String read(Path file) throws IOException {
+    long bytes = Files.size(file);
+    if (bytes > SIZE_MAX_BYTES) {
+      throw new IOException(
+          "%s has %d bytes, and a config has at most %d".formatted(file, bytes, SIZE_MAX_BYTES));
+    }
+    return Files.readString(file);
   }
 
   // A mounted ConfigMap keeps its versions in hidden folders, with a link for each key.

@@ -40,11 +40,14 @@ public final class HeldReplicas {
    * Takes note of a List; a replica seen for the first time is of the sharing in use, and so is one
    * that another container has got within the time that it was missing.
    *
+   * @param complete whether the List shows pods of the API server; one of a kubelet that has
+   *     started without it shows none, and frees nothing
    * @param sharing by uuid
    * @param nowMs of a clock that only rises
    * @return whether anything is new
    */
-  public boolean update(List<Holding> holdings, Map<String, GpuSharing> sharing, long nowMs) {
+  public boolean update(
+      List<Holding> holdings, boolean complete, Map<String, GpuSharing> sharing, long nowMs) {
     Map<Key, HeldReplica> now = new HashMap<>();
     Map<Key, String> nowHeldBy = new HashMap<>();
     for (Holding holding : holdings) {
@@ -58,7 +61,7 @@ public final class HeldReplicas {
         nowHeldBy.put(key, holder);
       }
     }
-    keepMissing(now, nowMs);
+    keepMissing(now, complete, nowMs);
     holders.forEach(
         (key, holder) -> {
           if (now.containsKey(key)) {
@@ -66,6 +69,10 @@ public final class HeldReplicas {
           }
         });
     holders = nowHeldBy;
+    return replace(now);
+  }
+
+  private boolean replace(Map<Key, HeldReplica> now) {
     boolean news = !now.equals(byKey);
     if (news) {
       byKey = now;
@@ -74,17 +81,40 @@ public final class HeldReplicas {
     return news;
   }
 
-  private void keepMissing(Map<Key, HeldReplica> now, long nowMs) {
+  private void keepMissing(Map<Key, HeldReplica> now, boolean complete, long nowMs) {
     Map<Key, Long> missing = new HashMap<>();
     byKey.forEach(
         (key, held) -> {
-          long sinceMs = missingSinceMs.getOrDefault(key, nowMs);
+          long sinceMs = complete ? missingSinceMs.getOrDefault(key, nowMs) : nowMs;
           if (!now.containsKey(key) && nowMs - sinceMs < FREE_AFTER_MS) {
             missing.put(key, sinceMs);
           }
         });
     missing.keySet().forEach(key -> now.put(key, Objects.requireNonNull(byKey.get(key))));
     missingSinceMs = missing;
+  }
+
+  /**
+   * An Allocate has given these replicas. Whoever held them before has gone, even if a pod of the
+   * same name follows: they are of the sharing that they were given under.
+   *
+   * @param sharing by uuid
+   * @return whether anything is new
+   */
+  public boolean allocated(
+      String resource, Collection<String> ids, Map<String, GpuSharing> sharing) {
+    Map<Key, HeldReplica> now = new HashMap<>(byKey);
+    Map<Key, String> nowHeldBy = new HashMap<>(holders);
+    Map<Key, Long> missing = new HashMap<>(missingSinceMs);
+    for (String id : ids) {
+      Key key = new Key(resource, id);
+      now.put(key, seen(key, sharing));
+      nowHeldBy.remove(key);
+      missing.remove(key);
+    }
+    holders = nowHeldBy;
+    missingSinceMs = missing;
+    return replace(now);
   }
 
   // A whole GPU's id says so itself. Of how many a shared one is can only be told from the sharing

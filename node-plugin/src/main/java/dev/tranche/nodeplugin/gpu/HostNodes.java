@@ -12,7 +12,7 @@ import java.util.Optional;
 /**
  * The device nodes that this node has beside its GPUs'.
  *
- * @param control those of the driver that exist in our container, such as /dev/nvidiactl
+ * @param control those of the driver, such as /dev/nvidiactl
  * @param imexChannels numbers of the IMEX channels that exist
  * @param gdrcopy those of GDRCopy
  * @param gds those of GPUDirect Storage
@@ -45,7 +45,10 @@ public record HostNodes(
   /**
    * Looks for them. Blocks.
    *
-   * @param own our root, normally /
+   * <p>The host's dev folder decides. A container runtime gives our container only the nodes of the
+   * capabilities that it asks for, and CUDA does not start without /dev/nvidia-uvm.
+   *
+   * @param own our root, normally /; used if the driver's root has no dev folder
    * @param driver where the driver's root is mounted in this container
    */
   public static HostNodes find(Path own, Path driver) {
@@ -54,7 +57,7 @@ public record HostNodes(
     List<String> mofed = new ArrayList<>(matching(dev, "/dev/infiniband", "uverbs*"));
     mofed.addAll(matching(dev, "/dev/infiniband", "rdma_cm"));
     return new HostNodes(
-        CONTROL.stream().filter(node -> exists(own, node)).toList(),
+        CONTROL.stream().filter(node -> exists(dev, node)).toList(),
         imex ? List.of(IMEX_CHANNEL) : List.of(),
         matching(dev, "/dev", "gdrdrv"),
         matching(dev, "/dev", "nvidia-fs*"),

@@ -69,6 +69,11 @@ final class Admissions {
     return whose(size, nowMs).map(Found::shares).orElse(List.of());
   }
 
+  /** R that these shares are counted in; 0: not known. */
+  int replicasPerGpu(int size, long nowMs) {
+    return whose(size, nowMs).map(Found::replicasPerGpu).orElse(0);
+  }
+
   /**
    * Whether this Allocate may be for a container with an assignment. The kubelet does not ask for a
    * preference where an init container has left enough replicas, so what is outstanding counts too.

@@ -40,12 +40,15 @@ final class AdmittingPod {
   /**
    * @param container empty for an init container that the assignment does not name
    * @param shares that the container is to get
+   * @param replicasPerGpu R that they are counted in; 0: not known
    */
-  record Found(String podUid, String container, List<GpuShare> shares, How how) {}
+  record Found(
+      String podUid, String container, List<GpuShare> shares, int replicasPerGpu, How how) {}
 
   private record Candidate(Outstanding pod, String container, List<GpuShare> shares, Match match) {
     Found found(How how) {
-      return new Found(pod.assignment().getPodUid(), container, shares, how);
+      Assignment of = pod.assignment();
+      return new Found(of.getPodUid(), container, shares, of.getReplicasPerGpu(), how);
     }
   }
 
@@ -98,9 +101,7 @@ final class AdmittingPod {
   }
 
   private static List<ContainerAssignment> waiting(Outstanding pod, PodList list) {
-    return unanswered(pod).stream()
-        .filter(c -> pod.namesake() || !list.holds(pod.assignment(), c))
-        .toList();
+    return unanswered(pod).stream().filter(c -> !pod.holds(list, c)).toList();
   }
 
   private static List<ContainerAssignment> unanswered(Outstanding pod) {

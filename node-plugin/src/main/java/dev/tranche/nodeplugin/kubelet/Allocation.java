@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.Replicas;
@@ -11,6 +12,7 @@ import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.Collection;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 import java.util.UUID;
 import java.util.function.Supplier;
@@ -31,6 +33,8 @@ public final class Allocation {
      */
     record Refused(String outcome, String message) implements Verdict {}
   }
+
+  private static final int ID_SHOWN_MAX = 100;
 
   private final Replicas replicas;
   private final AllocateAnswer answer;
@@ -55,12 +59,14 @@ public final class Allocation {
    *
    * @param ids the kubelet's pick
    * @param assigned the shares that the container was assigned; empty: none known
+   * @param replicasPerGpu R that those are counted in; 0: not known
    * @param mayBeAssigned it may have been assigned, though it is not known what
    */
-  public Verdict decide(Collection<String> ids, List<GpuShare> assigned, boolean mayBeAssigned) {
+  public Verdict decide(
+      Collection<String> ids, List<GpuShare> assigned, int replicasPerGpu, boolean mayBeAssigned) {
     for (String id : ids) {
       if (replicas.gpuOf(id).isEmpty()) {
-        return refused("unknown_device", "unknown device: " + id);
+        return refused("unknown_device", "unknown device: " + shown(id));
       }
     }
     if (!mayBeAssigned && tooMany(ids)) {
@@ -70,7 +76,33 @@ public final class Allocation {
     if (!assigned.isEmpty() && split(ids, assigned)) {
       return refused("split", splitMessage(ids, assigned));
     }
-    return new Verdict.Granted(response(ids));
+    Optional<String> other = replicasPerGpu == 0 ? Optional.empty() : unequal(ids, replicasPerGpu);
+    return other
+        .<Verdict>map(uuid -> refused("other_replicas", otherReplicas(ids, replicasPerGpu, uuid)))
+        .orElseGet(() -> new Verdict.Granted(response(ids)));
+  }
+
+  // It goes into a status header and a log line, and may be as long as a message.
+  private static String shown(String id) {
+    return id.length() <= ID_SHOWN_MAX ? id : id.substring(0, ID_SHOWN_MAX) + "…";
+  }
+
+  /** A GPU among these that is split into another number of replicas. */
+  private Optional<String> unequal(Collection<String> ids, int replicasPerGpu) {
+    return ids.stream()
+        .map(ReplicaId::uuidOf)
+        .filter(uuid -> replicasOf(uuid) != replicasPerGpu)
+        .findFirst();
+  }
+
+  private int replicasOf(String uuid) {
+    GpuSharing how = replicas.sharing().get(uuid);
+    return how == null ? 1 : how.replicas();
+  }
+
+  private String otherReplicas(Collection<String> ids, int replicasPerGpu, String uuid) {
+    return "the share is %d of %d replicas per GPU, and %s has %d by now; delete the pod, and its owner creates it again, sized anew"
+        .formatted(ids.size(), replicasPerGpu, uuid, replicasOf(uuid));
   }
 
   // What was assigned is one share of a GPU, cut into replicas by the webhook, and not a request

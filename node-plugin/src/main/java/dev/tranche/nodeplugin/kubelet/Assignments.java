@@ -7,6 +7,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
@@ -44,14 +45,19 @@ public final class Assignments {
     byUid.put(
         assignment.getPodUid(),
         known == null
-            ? Outstanding.received(assignment, ++receipts, heldByAnother(assignment), nowMs)
+            ? Outstanding.received(assignment, ++receipts, nowMs, heldByNamesake(assignment))
             : known.renewed(assignment, nowMs));
     return new Receipt.Taken();
   }
 
-  /** A StatefulSet's pods have the names of earlier ones, which the kubelet may still list. */
-  private boolean heldByAnother(Assignment assignment) {
-    return last != null && last.holdsAny(assignment);
+  private Map<String, Set<String>> heldByNamesake(Assignment assignment) {
+    Map<String, Set<String>> held = new HashMap<>();
+    if (last != null) {
+      for (ContainerAssignment container : assignment.getContainersList()) {
+        held.put(container.getContainer(), last.held(assignment, container));
+      }
+    }
+    return held;
   }
 
   /** Whether there was one. */
@@ -70,7 +76,7 @@ public final class Assignments {
     last = list;
     byUid.replaceAll((uid, pod) -> list.lists(pod.assignment()) ? pod.listed(lists) : pod);
     byUid.replaceAll(
-        (uid, pod) -> pod.namesake() && !list.holdsAny(pod.assignment()) ? pod.alone() : pod);
+        (uid, pod) -> list.holdsAny(pod.assignment()) ? pod : pod.withoutNamesake());
   }
 
   /** Drops those that the kubelet has carried out; whether there were any. */
@@ -85,8 +91,7 @@ public final class Assignments {
             .filter(c -> c.getSharesCount() > 0)
             .allMatch(
                 c ->
-                    (list.holds(assignment, c)
-                            && (!pod.namesake() || pod.answered().contains(c.getContainer())))
+                    pod.holds(list, c)
                         || (!list.lists(assignment, c)
                             && pod.answered().contains(c.getContainer())));
   }

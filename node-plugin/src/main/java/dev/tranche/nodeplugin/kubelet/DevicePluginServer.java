@@ -24,6 +24,7 @@ import io.vertx.grpc.server.StatusException;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,6 +48,8 @@ final class DevicePluginServer extends DevicePluginService {
   private final Supplier<Hardware> hardware;
   private final boolean standalone;
   private final NodeMetrics metrics;
+  private final BiConsumer<Replicas, List<String>> allocated;
+  private final Picks picks;
   private Replicas replicas;
 
   DevicePluginServer(
@@ -56,6 +59,7 @@ final class DevicePluginServer extends DevicePluginService {
       Supplier<Hardware> hardware,
       boolean standalone,
       NodeMetrics metrics,
+      BiConsumer<Replicas, List<String>> allocated,
       Replicas replicas) {
     this.podResources = podResources;
     this.readBack = readBack;
@@ -63,7 +67,9 @@ final class DevicePluginServer extends DevicePluginService {
     this.hardware = hardware;
     this.standalone = standalone;
     this.metrics = metrics;
+    this.allocated = allocated;
     this.replicas = replicas;
+    this.picks = new Picks(replicas);
   }
 
   /** The calls of this service; ListAndWatch has its own handler. */
@@ -78,6 +84,7 @@ final class DevicePluginServer extends DevicePluginService {
 
   void replicas(Replicas now) {
     replicas = now;
+    picks.replicas(now, System.nanoTime() / 1_000_000);
   }
 
   static DevicePluginOptions options() {
@@ -225,16 +232,21 @@ final class DevicePluginServer extends DevicePluginService {
   private Allocation.Verdict decide(ContainerAllocateRequest container) {
     long nowMs = System.nanoTime() / 1_000_000;
     List<String> ids = container.getDevicesIdsList();
+    Replicas by = picks.from(ids, nowMs);
     var verdict =
-        new Allocation(replicas, hardware.get().nodes())
+        new Allocation(by, hardware.get().nodes())
             .decide(
                 ids,
                 admissions.assigned(ids.size(), nowMs),
+                admissions.replicasPerGpu(ids.size(), nowMs),
                 admissions.mayBeAssigned(ids.size(), nowMs));
     switch (verdict) {
-      case Allocation.Verdict.Granted granted -> admissions.granted(ids.size(), nowMs);
+      case Allocation.Verdict.Granted granted -> {
+        admissions.granted(ids.size(), nowMs);
+        allocated.accept(by, ids);
+      }
       case Allocation.Verdict.Refused refused -> {
-        LOG.warn("refused {}: {}", ids, refused.message());
+        LOG.warn("refused {} replicas: {}", ids.size(), refused.message());
         admissions.refused(ids.size(), nowMs);
       }
     }

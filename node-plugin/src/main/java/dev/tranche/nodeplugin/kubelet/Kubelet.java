@@ -37,8 +37,15 @@ public final class Kubelet {
 
   /** Called on the event loop. */
   public interface Listener extends Standing {
-    /** What a List has shown; also when nothing is new. */
-    void readBack(List<Holding> holdings, boolean assignmentsConfirmed);
+    /**
+     * What a List has shown; also when nothing is new.
+     *
+     * @param complete whether nobody holds what it does not show
+     */
+    void readBack(List<Holding> holdings, boolean complete, boolean assignmentsConfirmed);
+
+    /** An Allocate was granted. */
+    void allocated(Replicas replicas, List<String> ids);
   }
 
   /**
@@ -121,6 +128,7 @@ public final class Kubelet {
             hardware,
             options.extender().isEmpty(),
             metrics,
+            listener::allocated,
             replicas);
     return new KubeletLink(vertx, options.kubeletSocket(), server, replicas, metrics, listener);
   }
@@ -128,7 +136,8 @@ public final class Kubelet {
   private boolean read(PodList list) {
     assignments.listed(list);
     List<Holding> holdings = list.holdings(this::ours);
-    listener.readBack(holdings, assignments.confirm(list));
+    boolean complete = list.complete(options.nodeName());
+    listener.readBack(holdings, complete, assignments.confirm(list));
     return !holdings.isEmpty() || assignments.size() > 0;
   }
 

@@ -67,7 +67,10 @@ final class KubeletLink {
     this.server = server;
     this.streams =
         new DeviceStreams(
-            DeviceList.of(replicas), listener::registrationChanged, this::streamClosed);
+            DeviceList.of(replicas),
+            listener::registrationChanged,
+            this::streamClosed,
+            this::crowded);
     this.registration = new Registration(vertx, kubeletSocket);
     this.metrics = metrics;
     this.listener = listener;
@@ -94,6 +97,11 @@ final class KubeletLink {
   /** The kubelet knows us and listens. */
   boolean registered() {
     return registered && streams.anyOpen();
+  }
+
+  private void crowded() {
+    metrics.count(
+        "tranche.node.list.streams.ended", "ListAndWatch calls ended because of too many.");
   }
 
   private void streamClosed() {

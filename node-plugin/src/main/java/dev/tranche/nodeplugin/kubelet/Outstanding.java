@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import java.util.HashSet;
+import java.util.Map;
 import java.util.Set;
 
 /**
@@ -11,9 +12,9 @@ import java.util.Set;
  * @param order rises with each receipt
  * @param answered containers whose Allocate has been answered
  * @param firstListed number of the first List that showed the pod; 0: none yet
- * @param namesake when it was received, an earlier pod of its name still held devices: what Lists
- *     show under that name is not this pod's before one has shown it without
  * @param refused an Allocate of this pod was refused; the kubelet does not ask for it again
+ * @param heldBefore by container, what a pod of the same name held at receipt: a predecessor that
+ *     the API server has forgotten already
  */
 record Outstanding(
     Assignment assignment,
@@ -21,44 +22,58 @@ record Outstanding(
     long expiresAtMs,
     Set<String> answered,
     long firstListed,
-    boolean namesake,
-    boolean refused) {
+    boolean refused,
+    Map<String, Set<String>> heldBefore) {
   Outstanding {
     answered = Set.copyOf(answered);
+    heldBefore = Map.copyOf(heldBefore);
   }
 
-  static Outstanding received(Assignment assignment, long order, boolean namesake, long nowMs) {
+  static Outstanding received(
+      Assignment assignment, long order, long nowMs, Map<String, Set<String>> heldBefore) {
     long expiresAtMs = nowMs + Integer.toUnsignedLong(assignment.getExpiresInMs());
-    return new Outstanding(assignment, order, expiresAtMs, Set.of(), 0, namesake, false);
+    return new Outstanding(assignment, order, expiresAtMs, Set.of(), 0, false, heldBefore);
   }
 
   /** Resent by the extender: what has happened so far stays, unless it is another decision. */
   Outstanding renewed(Assignment again, long nowMs) {
     long expires = nowMs + Integer.toUnsignedLong(again.getExpiresInMs());
     boolean same = again.getContainersList().equals(assignment.getContainersList());
+    Assignment now =
+        same ? again.toBuilder().setReplicasPerGpu(assignment.getReplicasPerGpu()).build() : again;
     return new Outstanding(
-        again, order, expires, same ? answered : Set.of(), firstListed, namesake, refused && same);
+        now, order, expires, same ? answered : Set.of(), firstListed, refused && same, heldBefore);
   }
 
   Outstanding listed(long list) {
     return firstListed != 0
         ? this
-        : new Outstanding(assignment, order, expiresAtMs, answered, list, namesake, refused);
+        : new Outstanding(assignment, order, expiresAtMs, answered, list, refused, heldBefore);
   }
 
-  /** The earlier pod of the name holds nothing any more. */
-  Outstanding alone() {
-    return new Outstanding(assignment, order, expiresAtMs, answered, firstListed, false, refused);
+  /** The predecessor holds nothing any more, so whatever is held from now on is this pod's. */
+  Outstanding withoutNamesake() {
+    return heldBefore.isEmpty()
+        ? this
+        : new Outstanding(assignment, order, expiresAtMs, answered, firstListed, refused, Map.of());
   }
 
   Outstanding answered(String container) {
     Set<String> more = new HashSet<>(answered);
     more.add(container);
-    return new Outstanding(assignment, order, expiresAtMs, more, firstListed, namesake, refused);
+    return new Outstanding(assignment, order, expiresAtMs, more, firstListed, refused, heldBefore);
   }
 
   Outstanding asRefused() {
-    return new Outstanding(assignment, order, expiresAtMs, answered, firstListed, namesake, true);
+    return new Outstanding(assignment, order, expiresAtMs, answered, firstListed, true, heldBefore);
+  }
+
+  /** Whether a List shows that this container, and not a predecessor's, has devices. */
+  boolean holds(PodList list, ContainerAssignment container) {
+    String name = container.getContainer();
+    return list.holds(assignment, container)
+        && (answered.contains(name)
+            || !list.held(assignment, container).equals(heldBefore.get(name)));
   }
 
   static int size(ContainerAssignment container) {

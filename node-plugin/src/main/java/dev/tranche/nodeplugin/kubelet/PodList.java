@@ -12,11 +12,13 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.SortedMap;
 import java.util.SortedSet;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** A PodResources List, looked up by pod and container. */
@@ -30,6 +32,15 @@ final class PodList {
   PodList(ListPodResourcesResponse list) {
     this.list = list;
     list.getPodResourcesList().forEach(p -> byName.put(p.getNamespace() + "/" + p.getName(), p));
+  }
+
+  /**
+   * Whether it shows a pod of the API server's, such as our own. A kubelet that has started without
+   * the API server knows but its static pods, whose names end in the node's.
+   */
+  boolean complete(String nodeName) {
+    return list.getPodResourcesList().stream()
+        .anyMatch(pod -> nodeName.isEmpty() || !pod.getName().endsWith("-" + nodeName));
   }
 
   private Optional<PodResources> pod(Assignment assignment) {
@@ -46,10 +57,16 @@ final class PodList {
   }
 
   boolean holds(Assignment assignment, ContainerAssignment container) {
+    return !held(assignment, container).isEmpty();
+  }
+
+  /** Ids of the assignment's resource. */
+  Set<String> held(Assignment assignment, ContainerAssignment container) {
     return container(assignment, container).stream()
         .flatMap(c -> c.getDevicesList().stream())
-        .anyMatch(
-            d -> d.getResourceName().equals(assignment.getResource()) && d.getDeviceIdsCount() > 0);
+        .filter(d -> d.getResourceName().equals(assignment.getResource()))
+        .flatMap(d -> d.getDeviceIdsList().stream())
+        .collect(Collectors.toUnmodifiableSet());
   }
 
   /** Whether any container under the pod's name holds devices of its resource. */

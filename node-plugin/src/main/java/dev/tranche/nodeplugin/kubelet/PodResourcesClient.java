@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.podresources.ListPodResourcesRequest;
-import dev.tranche.api.podresources.ListPodResourcesResponse;
 import dev.tranche.api.podresources.PodResourcesListerGrpcClient;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -20,16 +19,15 @@ final class PodResourcesClient {
   private static final long MESSAGE_MAX_BYTES = 16 << 20;
 
   private final Vertx vertx;
-  private final PodResourcesListerGrpcClient client;
+  private final GrpcClient client;
+  private final SocketAddress kubelet;
   private final Pace pace = new Pace(CALLS_PER_SECOND, BURST, now());
 
   PodResourcesClient(Vertx vertx, Path socket) {
     this.vertx = vertx;
     GrpcClientOptions options = new GrpcClientOptions().setMaxMessageSize(MESSAGE_MAX_BYTES);
-    this.client =
-        PodResourcesListerGrpcClient.create(
-            GrpcClient.client(vertx, options),
-            SocketAddress.domainSocketAddress(socket.toString()));
+    this.client = GrpcClient.client(vertx, options);
+    this.kubelet = SocketAddress.domainSocketAddress(socket.toString());
   }
 
   /** A List for a pod that is waiting: it may use up the pace, and waits a moment for it. */
@@ -54,10 +52,13 @@ final class PodResourcesClient {
   }
 
   private Future<PodList> call(int limitMs) {
-    return client
-        .list(ListPodResourcesRequest.getDefaultInstance())
-        .timeout(limitMs, TimeUnit.MILLISECONDS)
-        .map((ListPodResourcesResponse list) -> new PodList(list));
+    return UnaryCall.send(
+            client,
+            kubelet,
+            PodResourcesListerGrpcClient.List,
+            ListPodResourcesRequest.getDefaultInstance(),
+            limitMs)
+        .map(PodList::new);
   }
 
   private static long now() {

@@ -6,9 +6,7 @@ import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;
-import io.vertx.grpc.common.GrpcStatus;
 import java.nio.file.Path;
-import java.util.concurrent.TimeUnit;
 
 /** Tells the kubelet that a socket in its folder serves a resource. */
 final class Registration {
@@ -35,26 +33,8 @@ final class Registration {
             .build();
     // One for each time: a client that waits for the next looks after its connections every second.
     GrpcClient client = GrpcClient.client(vertx);
-    // The generated client would hide the status message, which has the reason.
-    return client
-        .request(kubelet, RegistrationGrpcClient.Register)
-        .compose(
-            request ->
-                request
-                    .send(message)
-                    .compose(
-                        response ->
-                            response
-                                .end()
-                                .compose(
-                                    v ->
-                                        response.status() == GrpcStatus.OK
-                                            ? Future.succeededFuture()
-                                            : Future.<Void>failedFuture(
-                                                response.status()
-                                                    + " "
-                                                    + response.statusMessage()))))
-        .timeout(LIMIT_MS, TimeUnit.MILLISECONDS)
+    return UnaryCall.send(client, kubelet, RegistrationGrpcClient.Register, message, LIMIT_MS)
+        .<Void>mapEmpty()
         .onComplete(done -> client.close());
   }
 }

@@ -8,12 +8,16 @@ import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Answer;
 import dev.tranche.nodeplugin.kubelet.PreferredAllocation.Outcome;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.Deque;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 
 /**
@@ -70,9 +74,14 @@ final class StandaloneAllocation {
   private Answer greedy(List<String> available, List<String> mustInclude, int size) {
     Set<String> free = new HashSet<>(available);
     mustInclude.forEach(free::remove);
-    List<String> candidates = new ArrayList<>(inOrder(replicas, free));
     replicas.all().forEach(replica -> allocated.merge(uuid(replica.gpu()), 1, Integer::sum));
-    candidates.forEach(id -> allocated.merge(ReplicaId.uuidOf(id), -1, Integer::sum));
+    // By GPU, in NVML's order: all free replicas of a GPU are equally good.
+    Map<String, Deque<String>> candidates = new LinkedHashMap<>();
+    for (String id : inOrder(replicas, free)) {
+      String uuid = ReplicaId.uuidOf(id);
+      allocated.merge(uuid, -1, Integer::sum);
+      candidates.computeIfAbsent(uuid, u -> new ArrayDeque<>()).add(id);
+    }
     List<String> chosen = new ArrayList<>(mustInclude);
     while (chosen.size() < size && !candidates.isEmpty()) {
       chosen.add(next(candidates));
@@ -85,17 +94,21 @@ final class StandaloneAllocation {
     return gpu.info().uuid();
   }
 
-  /** Takes the one of the GPU that the policy prefers; among equals, that picked from least. */
-  private String next(List<String> candidates) {
+  /** Takes one of the GPU that the policy prefers; among equals, of that picked from least. */
+  private String next(Map<String, Deque<String>> candidates) {
     Comparator<String> byPolicy =
-        Comparator.comparing(id -> allocated.getOrDefault(ReplicaId.uuidOf(id), 0), byAllocated);
+        Comparator.comparing(uuid -> allocated.getOrDefault(uuid, 0), byAllocated);
     String best =
-        candidates.stream()
-            .min(byPolicy.thenComparing(id -> picked.getOrDefault(ReplicaId.uuidOf(id), 0)))
+        candidates.keySet().stream()
+            .min(byPolicy.thenComparing(uuid -> picked.getOrDefault(uuid, 0)))
             .orElseThrow();
-    candidates.remove(best);
-    picked.merge(ReplicaId.uuidOf(best), 1, Integer::sum);
-    allocated.merge(ReplicaId.uuidOf(best), 1, Integer::sum);
-    return best;
+    Deque<String> free = Objects.requireNonNull(candidates.get(best));
+    String id = free.removeFirst();
+    if (free.isEmpty()) {
+      candidates.remove(best);
+    }
+    picked.merge(best, 1, Integer::sum);
+    allocated.merge(best, 1, Integer::sum);
+    return id;
   }
 }

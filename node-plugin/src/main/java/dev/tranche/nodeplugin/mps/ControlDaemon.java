@@ -2,6 +2,7 @@ package dev.tranche.nodeplugin.mps;
 
 import java.io.IOException;
 import java.nio.channels.FileChannel;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
@@ -20,6 +21,7 @@ final class ControlDaemon {
   private static final Logger LOG = LoggerFactory.getLogger(ControlDaemon.class);
   // The daemon's own, and its servers'.
   private static final String PROGRAM_NAMES = "nvidia-cuda-mps-";
+  private static final String PIPE_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY";
   private static final long LOG_BYTES_MAX = 16 << 20;
   private static final int KILL_WAIT_MS = 2_000;
   private static final int KILL_STEP_MS = 20;
@@ -39,7 +41,7 @@ final class ControlDaemon {
 
   private Map<String, String> environment() {
     Map<String, String> env = new HashMap<>();
-    env.put("CUDA_MPS_PIPE_DIRECTORY", root.pipe(set.resource()).toString());
+    env.put(PIPE_VARIABLE, root.pipe(set.resource()).toString());
     env.put("CUDA_MPS_LOG_DIRECTORY", root.log(set.resource()).toString());
     if (!set.visibleDevices().isEmpty()) {
       env.put("CUDA_VISIBLE_DEVICES", set.visibleDevices());
@@ -112,15 +114,14 @@ final class ControlDaemon {
 
   private void end() throws IOException, InterruptedException {
     Optional<ProcessHandle> running = process();
-    if (running.isEmpty()) {
-      return;
-    }
-    // A server that outlived its daemon would keep the GPU from the next one.
-    List<ProcessHandle> all = Stream.concat(running.stream(), running.get().descendants()).toList();
-    try {
-      control.command("quit");
-    } catch (MpsException e) {
-      LOG.warn("{}: {}", set.resource(), e.getMessage());
+    List<ProcessHandle> all =
+        Stream.concat(
+                running.stream().flatMap(p -> Stream.concat(Stream.of(p), p.descendants())),
+                orphans())
+            .distinct()
+            .toList();
+    if (running.isPresent()) {
+      quit();
     }
     for (ProcessHandle process : all) {
       if (!ended(process)) {
@@ -130,6 +131,23 @@ final class ControlDaemon {
       }
     }
     Files.deleteIfExists(pidFile());
+  }
+
+  private void quit() throws InterruptedException {
+    try {
+      control.command("quit");
+    } catch (MpsException e) {
+      LOG.warn("{}: {}", set.resource(), e.getMessage());
+    }
+  }
+
+  // A server that outlives its daemon keeps the GPU from the next one. A daemon that was killed has
+  // no descendants any more; its servers are known by the pipe folder in their environment.
+  private Stream<ProcessHandle> orphans() {
+    String pipe = PIPE_VARIABLE + "=" + root.pipe(set.resource());
+    return ProcessHandle.allProcesses()
+        .filter(process -> proc(process, "cmdline").contains(PROGRAM_NAMES))
+        .filter(process -> List.of(proc(process, "environ").split("\\x00")).contains(pipe));
   }
 
   // By its command line, which an ended process has no more: it may stay a zombie, for it is not
@@ -158,9 +176,15 @@ final class ControlDaemon {
   }
 
   private static String commandLine(ProcessHandle process) {
+    return proc(process, "cmdline");
+  }
+
+  // Neither need be UTF-8.
+  private static String proc(ProcessHandle process, String file) {
     try {
-      return Files.readString(Path.of("/proc", Long.toString(process.pid()), "cmdline"));
-    } catch (IOException ended) {
+      return Files.readString(
+          Path.of("/proc", Long.toString(process.pid()), file), StandardCharsets.ISO_8859_1);
+    } catch (IOException endedOrForeign) {
       return "";
     }
   }

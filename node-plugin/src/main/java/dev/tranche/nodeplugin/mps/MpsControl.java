@@ -45,6 +45,8 @@ final class MpsControl {
   private List<GpuInfo> gpus = List.of();
   private long lookedMs;
   private String seen = "";
+  private String name = "";
+  private String complaint = "";
   private @Nullable Outcome last;
   private @Nullable Config config;
   private String trouble = "no config has been read yet";
@@ -108,7 +110,7 @@ final class MpsControl {
     try {
       MpsPlan plan = MpsPlan.NONE;
       while (!stopping) {
-        boolean returned = lostReturned(nvml);
+        boolean returned = lostReturned(nvml, plan);
         if (configChanged() || returned) {
           plan = plan(plan);
         }
@@ -127,12 +129,28 @@ final class MpsControl {
   }
 
   /** Whether a GPU that was lost at first is there; one that gets lost changes nothing here. */
-  private boolean lostReturned(AdminNvml nvml) {
+  private boolean lostReturned(AdminNvml nvml, MpsPlan plan) {
     int before = gpus.size();
-    if (before < nvml.count() && nowMs() - lookedMs > LOST_RETRY_MS) {
-      look(nvml);
+    try {
+      if (before < nvml.count() && nowMs() - lookedMs > LOST_RETRY_MS) {
+        look(nvml);
+      }
+      complaint = "";
+    } catch (NvmlException e) {
+      // To open NVML anew would end the daemons, and with them the work of their clients.
+      if (!plan.needed() || !serving()) {
+        throw e;
+      }
+      complain(e.getMessage());
     }
     return gpus.size() > before;
+  }
+
+  private void complain(String reason) {
+    if (!complaint.equals(reason)) {
+      complaint = reason;
+      LOG.warn("{}; the MPS control daemons that serve go on", reason);
+    }
   }
 
   private static long nowMs() {
@@ -156,13 +174,13 @@ final class MpsControl {
   }
 
   private boolean configChanged() {
-    String name = name();
-    String state = name + " " + source.state();
+    String asked = name();
+    String state = asked + " " + source.state();
     if (state.equals(seen)) {
       return false;
     }
     seen = state;
-    Outcome now = source.load(name);
+    Outcome now = source.load(asked);
     boolean changed = !now.equals(last);
     last = now;
     if (changed && now instanceof Outcome.Refused refused) {
@@ -182,13 +200,15 @@ final class MpsControl {
     return config != null;
   }
 
+  // The plugin writes at least a line's end. What cannot be read, or is empty, says nothing.
   private String name() {
     try {
-      return Files.exists(configName) ? Files.readString(configName).strip() : "";
+      String text = Files.exists(configName) ? Files.readString(configName) : "";
+      name = text.isEmpty() ? name : text.strip();
     } catch (IOException e) {
       LOG.warn("the name of the node's config cannot be read: {}", e.toString());
-      return "";
     }
+    return name;
   }
 
   private MpsPlan plan(MpsPlan before) {

@@ -51,7 +51,7 @@ public final class JnaNvml implements AdminNvml {
     this.mig = new NvmlMig(library);
     this.links = new NvmlLinks(library);
     this.library = library;
-    this.telemetry = new NvmlTelemetry(newer);
+    this.telemetry = new NvmlTelemetry(newer, NvmlMpsFunctions.bind(library));
   }
 
   /**
@@ -96,6 +96,7 @@ public final class JnaNvml implements AdminNvml {
     Native.unregister(NvmlFunctions.class);
     Native.unregister(NvmlNewerFunctions.class);
     Native.unregister(NvmlMigFunctions.class);
+    Native.unregister(NvmlMpsFunctions.class);
     Native.unregister(NvmlLinkFunctions.class);
     library.close();
   }

@@ -27,12 +27,15 @@ final class NvmlTelemetry {
   private final Memory list = new Memory((long) PROCESSES_MAX * SAMPLE_BYTES);
   private final Map<Long, Long> sampledToUs = new HashMap<>();
   private final boolean newer;
+  private final boolean mps;
 
   /**
    * @param newer whether the driver has the functions of {@link NvmlNewerFunctions}
+   * @param mps whether it has those of {@link NvmlMpsFunctions}
    */
-  NvmlTelemetry(boolean newer) {
+  NvmlTelemetry(boolean newer, boolean mps) {
     this.newer = newer;
+    this.mps = mps;
   }
 
   int temperatureCelsius(long device) {
@@ -94,6 +97,11 @@ final class NvmlTelemetry {
     Map<Integer, Long> memory = new HashMap<>();
     add(memory, NvmlNewerFunctions.nvmlDeviceGetComputeRunningProcesses_v3(device, room(), list));
     add(memory, NvmlNewerFunctions.nvmlDeviceGetGraphicsRunningProcesses_v3(device, room(), list));
+    if (mps) {
+      add(
+          memory,
+          NvmlMpsFunctions.nvmlDeviceGetMPSComputeRunningProcesses_v3(device, room(), list));
+    }
     return memory;
   }
 

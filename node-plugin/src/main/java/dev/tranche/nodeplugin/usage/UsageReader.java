@@ -16,11 +16,14 @@ import java.util.function.LongSupplier;
 
 /**
  * Tells the containers behind a GPU's processes: pid, cgroup, pod. Processes of the host itself
- * belong to nobody and are left out. Confined to the thread that talks to NVML.
+ * belong to nobody and are left out, and so do those of MPS servers, whose memory is their
+ * clients'. Confined to the thread that talks to NVML.
  */
 public final class UsageReader {
   /** A pid may be another process's by then. */
   private static final long KEPT_MS = 10_000;
+
+  private static final String MPS_SERVER = "nvidia-cuda-mps-server";
 
   private final Path proc;
   private final PodNames names;
@@ -70,9 +73,22 @@ public final class UsageReader {
     if (known != null && nowMs - known.readAtMs() < KEPT_MS) {
       return known.container();
     }
-    Optional<PodNames.Container> container = cgroup(pid).flatMap(names::of);
+    Optional<PodNames.Container> container =
+        mpsServer(pid) ? Optional.empty() : cgroup(pid).flatMap(names::of);
     owners.put(pid, new Owner(container, nowMs));
     return container;
+  }
+
+  // Its pod is that of the control daemon, which holds nothing and would seem to overuse for ever.
+  private boolean mpsServer(int pid) {
+    try {
+      String line = Files.readString(proc.resolve(Integer.toString(pid)).resolve("cmdline"));
+      int end = line.indexOf('\0');
+      String program = end < 0 ? line : line.substring(0, end);
+      return program.substring(program.lastIndexOf('/') + 1).equals(MPS_SERVER);
+    } catch (IOException gone) {
+      return false;
+    }
   }
 
   // A process may have ended since, and one of another PID namespace is not there at all.

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
 import dev.tranche.nodeplugin.cdi.CdiSpec.Node;
+import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -50,6 +51,11 @@ class CdiFolderIT {
         "/usr/bin/nvidia-smi",
         "/run/nvidia-persistenced/socket",
         "/lib/firmware/nvidia/580.1/gsp_ga10x.bin");
+    touch(
+        "/usr/lib/x86_64-linux-gnu/libnvidia-nvvm70.so.4",
+        "/usr/share/nvidia/nvoptix.bin",
+        "/etc/cufile.json");
+    Files.createDirectories(root.resolve("run/udev"));
     Files.createSymbolicLink(
         root.resolve("lib/x86_64-linux-gnu"), root.resolve("usr/lib/x86_64-linux-gnu"));
     assertThat(DriverFiles.find(root, "580.1"))
@@ -57,19 +63,54 @@ class CdiFolderIT {
             new DriverFiles(
                 List.of(
                     "/usr/lib/x86_64-linux-gnu/libcuda.so.580.1",
+                    "/usr/lib/x86_64-linux-gnu/libnvidia-nvvm70.so.4",
                     "/usr/lib/x86_64-linux-gnu/vdpau/libvdpau_nvidia.so.580.1"),
+                List.of(new Link("libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so")),
                 List.of("/usr/bin/nvidia-smi"),
                 List.of("/run/nvidia-persistenced/socket"),
-                List.of("/lib/firmware/nvidia/580.1/gsp_ga10x.bin")));
+                List.of("/lib/firmware/nvidia/580.1/gsp_ga10x.bin"),
+                List.of("/usr/share/nvidia/nvoptix.bin"),
+                List.of("/run/udev", "/etc/cufile.json")));
     assertThat(DriverFiles.find(root.resolve("absent"), "580.1")).isEqualTo(DriverFiles.NONE);
   }
 
+  private void link(String path, String target) throws IOException {
+    Files.createSymbolicLink(root.resolve(path.substring(1)), Path.of(target));
+  }
+
   @Test
-  void hostNodes_areThoseOfTheDevRoot_andControlNodesOurOwn() throws IOException {
+  void links_areThoseThatTheHostHas_andThoseThatProgramsOpenAnyway() throws IOException {
+    String folder = "/usr/lib64/";
+    touch(
+        folder + "libcuda.so.580.1",
+        folder + "libnvidia-ml.so.580.1",
+        folder + "libnvidia-glcore.so.580.1",
+        folder + "libnvidia-opticalflow.so.580.1",
+        folder + "libGLX_nvidia.so.580.1");
+    link(folder + "libcuda.so.1", "libcuda.so.580.1");
+    link(folder + "libcuda.so", "libcuda.so.1");
+    link(folder + "libnvidia-ml.so.1", "libnvidia-ml.so.580.1");
+    link(folder + "libnvidia-ml.so", "libnvidia-ml.so.1");
+    link(folder + "libnvidia-opticalflow.so.1", "libnvidia-opticalflow.so.580.1");
+    link(folder + "libnvidia-ml.so.2", "nowhere");
+    assertThat(DriverFiles.find(root, "580.1").links())
+        .containsExactlyInAnyOrder(
+            new Link("libcuda.so.580.1", folder + "libcuda.so.1"),
+            new Link("libcuda.so.1", folder + "libcuda.so"),
+            new Link("libnvidia-ml.so.580.1", folder + "libnvidia-ml.so.1"),
+            new Link("libnvidia-ml.so.1", folder + "libnvidia-ml.so"),
+            new Link("libnvidia-opticalflow.so.580.1", folder + "libnvidia-opticalflow.so.1"),
+            new Link("libnvidia-opticalflow.so.1", folder + "libnvidia-opticalflow.so"),
+            new Link("libGLX_nvidia.so.580.1", folder + "libGLX_indirect.so.0"));
+  }
+
+  @Test
+  void hostNodes_areTheHosts_thoughTheRuntimeGaveOurContainerOthers() throws IOException {
     Path driver = root.resolve("driver");
     touch(
         "/dev/nvidiactl",
         "/driver/dev/nvidia-uvm",
+        "/driver/dev/nvidia-uvm-tools",
         "/driver/dev/gdrdrv",
         "/driver/dev/nvidia-fs1",
         "/driver/dev/nvidia-fs0",
@@ -79,7 +120,7 @@ class CdiFolderIT {
     assertThat(HostNodes.find(root, driver))
         .isEqualTo(
             new HostNodes(
-                List.of("/dev/nvidiactl"),
+                List.of("/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"),
                 List.of(0),
                 List.of("/dev/gdrdrv"),
                 List.of("/dev/nvidia-fs0", "/dev/nvidia-fs1"),

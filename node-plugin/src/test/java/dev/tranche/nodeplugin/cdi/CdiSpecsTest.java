@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
+import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.Findings;
@@ -24,14 +25,19 @@ class CdiSpecsTest {
           List.of("/dev/nvidiactl"),
           List.of(0),
           List.of("/dev/gdrdrv"),
-          List.of(),
+          List.of("/dev/nvidia-fs0"),
           List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"));
   private static final DriverFiles FILES =
       new DriverFiles(
           List.of("/usr/lib64/libcuda.so.580.1", "/usr/lib64/libnvidia-ml.so.580.1"),
+          List.of(
+              new Link("libcuda.so.580.1", "/usr/lib64/libcuda.so.1"),
+              new Link("libcuda.so.1", "/usr/lib64/libcuda.so")),
           List.of("/usr/bin/nvidia-smi"),
           List.of("/run/nvidia-persistenced/socket"),
-          List.of());
+          List.of(),
+          List.of("/usr/share/nvidia/nvoptix.bin"),
+          List.of("/run/udev"));
   private static final Mig.Part PART =
       new Mig.Part(2, "GPU-1", "1g.5gb", 7, 0, List.of("/dev/nvidia-caps/nvidia-cap66"));
   private static final List<GpuInfo> GPUS =
@@ -59,14 +65,18 @@ class CdiSpecsTest {
   }
 
   @Test
-  void gpus_areThereByUuidAndNumber_andCutOnesAreNot() {
+  void gpus_areNamedByTheIdStrategy_andCutOnesAreNotThere() {
     JsonObject spec = specs(DriverFiles.NONE).getFirst();
     assertThat(spec.getString("cdiVersion")).isEqualTo("0.5.0");
     assertThat(spec.getString("kind")).isEqualTo("k8s.device-plugin.nvidia.com/gpu");
     assertThat(spec.getJsonArray("devices"))
         .extracting(d -> ((JsonObject) d).getString("name"))
-        .containsExactly("GPU-0", "0", "MIG-1", "1:2");
-    assertThat(edits(spec, "0"))
+        .containsExactly("GPU-0", "MIG-1");
+    JsonObject byIndex = specs(DriverFiles.NONE, "--device-id-strategy=index").getFirst();
+    assertThat(byIndex.getJsonArray("devices"))
+        .extracting(d -> ((JsonObject) d).getString("name"))
+        .containsExactly("0", "1:2");
+    assertThat(edits(byIndex, "0"))
         .isEqualTo(new JsonObject("{\"deviceNodes\": [{\"path\": \"/dev/nvidia3\"}]}"));
     assertThat(edits(spec, "MIG-1"))
         .isEqualTo(
@@ -89,7 +99,8 @@ class CdiSpecsTest {
             "/run/nvidia/driver/usr/lib64/libcuda.so.580.1",
             "/run/nvidia/driver/usr/lib64/libnvidia-ml.so.580.1",
             "/run/nvidia/driver/run/nvidia-persistenced/socket",
-            "/run/nvidia/driver/usr/bin/nvidia-smi");
+            "/run/nvidia/driver/usr/bin/nvidia-smi",
+            "/run/nvidia/driver/usr/share/nvidia/nvoptix.bin");
     assertThat(mounts.getJsonObject(0).getString("containerPath"))
         .isEqualTo("/usr/lib64/libcuda.so.580.1");
   }
@@ -113,13 +124,15 @@ class CdiSpecsTest {
     assertThat(hooks(specs(FILES).getFirst()))
         .containsExactly(
             "createContainer /usr/bin/nvidia-ctk: nvidia-ctk hook create-symlinks --link"
+                + " libcuda.so.580.1::/usr/lib64/libcuda.so.1 --link"
                 + " libcuda.so.1::/usr/lib64/libcuda.so",
             "createContainer /usr/bin/nvidia-ctk: nvidia-ctk hook enable-cuda-compat"
                 + " --host-driver-version=580.1",
             "createContainer /usr/bin/nvidia-ctk: nvidia-ctk hook update-ldcache --folder"
                 + " /usr/lib64",
             "createContainer /usr/bin/nvidia-ctk: nvidia-ctk hook"
-                + " disable-device-node-modification");
+                + " disable-device-node-modification",
+            "createContainer /usr/bin/nvidia-ctk: nvidia-ctk hook update-application-profile");
     assertThat(
             hooks(
                 specs(
@@ -129,7 +142,8 @@ class CdiSpecsTest {
                     .getFirst()))
         .containsExactly(
             "createContainer /opt/nvidia-cdi-hook: nvidia-cdi-hook"
-                + " disable-device-node-modification");
+                + " disable-device-node-modification",
+            "createContainer /opt/nvidia-cdi-hook: nvidia-cdi-hook update-application-profile");
     assertThat(hooks(specs(FILES, "--cdi-disable-hooks=all").getFirst())).isEmpty();
   }
 
@@ -154,10 +168,33 @@ class CdiSpecsTest {
             "k8s.device-plugin.nvidia.com/gpu",
             "k8s.device-plugin.nvidia.com/imex-channel",
             "k8s.device-plugin.nvidia.com/gdrcopy",
+            "k8s.device-plugin.nvidia.com/gds",
             "k8s.device-plugin.nvidia.com/mofed");
     assertThat(edits(specs.get(1), "0").getJsonArray("deviceNodes").getJsonObject(0))
         .isEqualTo(new JsonObject().put("path", "/dev/nvidia-caps-imex-channels/channel0"));
-    assertThat(edits(specs.get(3), "all").getJsonArray("deviceNodes")).hasSize(2);
+    assertThat(edits(specs.get(4), "all").getJsonArray("deviceNodes")).hasSize(2);
+    assertThat(specs.subList(2, 5))
+        .extracting(spec -> spec.getJsonObject("containerEdits").getJsonArray("env"))
+        .containsOnly(JsonArray.of("NVIDIA_VISIBLE_DEVICES=void"));
+  }
+
+  @Test
+  void gds_bringsItsFiles() {
+    JsonObject gds = specs(FILES, "--gds-enabled").get(1);
+    assertThat(edits(gds, "all").getJsonArray("mounts"))
+        .extracting(m -> ((JsonObject) m).getString("containerPath"))
+        .containsExactly("/run/udev");
+  }
+
+  @Test
+  void hooks_keepQuiet() {
+    JsonObject hook =
+        specs(FILES)
+            .getFirst()
+            .getJsonObject("containerEdits")
+            .getJsonArray("hooks")
+            .getJsonObject(0);
+    assertThat(hook.getJsonArray("env")).containsExactly("NVIDIA_CTK_DEBUG=false");
   }
 
   @Test

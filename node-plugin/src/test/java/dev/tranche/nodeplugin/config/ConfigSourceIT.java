@@ -72,6 +72,12 @@ class ConfigSourceIT {
   }
 
   @Test
+  void configLargerThanAConfigMap_isRefused_withoutReadingIt() throws IOException {
+    mount(Map.of("a", "#".repeat((1 << 20) + 1)));
+    assertThat(told(source().load(""))).contains("has 1048577 bytes, and a config has at most");
+  }
+
+  @Test
   void missingFolder_isRefused_andAState() {
     ConfigSource source =
         new ConfigSource(

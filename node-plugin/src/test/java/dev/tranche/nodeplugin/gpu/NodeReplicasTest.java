@@ -53,9 +53,9 @@ class NodeReplicasTest {
   }
 
   private boolean hold(GpuSharing under, Holding... holdings) {
-    held.update(List.of(holdings), byUuid(under), nowMs);
+    held.update(List.of(holdings), true, byUuid(under), nowMs);
     nowMs += HeldReplicas.FREE_AFTER_MS;
-    return held.update(List.of(holdings), byUuid(under), nowMs);
+    return held.update(List.of(holdings), true, byUuid(under), nowMs);
   }
 
   private static Holding holding(String resource, String... ids) {
@@ -216,14 +216,14 @@ class NodeReplicasTest {
   void heldReplica_isFreeOnlyWhenItHasBeenMissingForAWhile() {
     hold(sharing(GPU, 10), "GPU-0::9");
     Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
-    assertThat(held.update(List.of(), four, nowMs)).isFalse();
+    assertThat(held.update(List.of(), true, four, nowMs)).isFalse();
     nowMs += HeldReplicas.FREE_AFTER_MS - 1;
-    assertThat(held.update(List.of(), four, nowMs)).isFalse();
-    assertThat(held.update(List.of(holding(GPU, "GPU-0::9")), four, nowMs)).isFalse();
-    assertThat(held.update(List.of(), four, nowMs)).isFalse();
+    assertThat(held.update(List.of(), true, four, nowMs)).isFalse();
+    assertThat(held.update(List.of(holding(GPU, "GPU-0::9")), true, four, nowMs)).isFalse();
+    assertThat(held.update(List.of(), true, four, nowMs)).isFalse();
     assertThat(ids(make(sharing(GPU, 4)), Stage.RETIRED)).containsExactly("GPU-0::9");
     nowMs += HeldReplicas.FREE_AFTER_MS;
-    assertThat(held.update(List.of(), four, nowMs)).isTrue();
+    assertThat(held.update(List.of(), true, four, nowMs)).isTrue();
     assertThat(ids(make(sharing(GPU, 4)), Stage.RETIRED)).isEmpty();
   }
 
@@ -232,9 +232,35 @@ class NodeReplicasTest {
     Holding before = holding(GPU, "GPU-0::2").toBuilder().setPod("before").build();
     hold(sharing(GPU, 10), before);
     Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
-    held.update(List.of(), four, nowMs);
-    assertThat(held.update(List.of(before.toBuilder().setPod("after").build()), four, nowMs))
+    held.update(List.of(), true, four, nowMs);
+    assertThat(held.update(List.of(before.toBuilder().setPod("after").build()), true, four, nowMs))
         .isTrue();
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(2);
+  }
+
+  @Test
+  void listWithoutPodsOfTheApiServer_freesNothing_howeverLongItLasts() {
+    hold(sharing(GPU, 4), "GPU-0::0", "GPU-0::1", "GPU-0::2", "GPU-0::3");
+    Map<String, GpuSharing> ten = byUuid(sharing(GPU, 10));
+    for (int i = 0; i < 3; i++) {
+      nowMs += HeldReplicas.FREE_AFTER_MS;
+      assertThat(held.update(List.of(), false, ten, nowMs)).isFalse();
+    }
+    // Nor does that time count afterwards.
+    assertThat(held.update(List.of(), true, ten, nowMs)).isFalse();
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(6);
+    nowMs += HeldReplicas.FREE_AFTER_MS;
+    assertThat(held.update(List.of(), true, ten, nowMs)).isTrue();
+    assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isZero();
+  }
+
+  @Test
+  void recreatedPodOfTheSameName_holdsWhatAllocateGaveIt() {
+    Holding statefulSets = holding(GPU, "GPU-0::2").toBuilder().setPod("db-0").build();
+    hold(sharing(GPU, 10), statefulSets);
+    Map<String, GpuSharing> four = byUuid(sharing(GPU, 4));
+    assertThat(held.allocated(GPU, List.of("GPU-0::2"), four)).isTrue();
+    assertThat(held.update(List.of(statefulSets), true, four, nowMs)).isFalse();
     assertThat(make(sharing(GPU, 10)).withheld("GPU-0")).isEqualTo(2);
   }
 

@@ -229,4 +229,48 @@ class AdmissionsTest {
     assignments.refused("uid-a");
     assertThat(admissions.mayBeAssigned(3, nowMs)).isFalse();
   }
+
+  @Test
+  void predecessorOfTheSameName_doesNotConfirm_norHideWhoIsAsking() {
+    lists("db-0", "main");
+    holds("db-0", "main", List.of("G0::0", "G0::1"));
+    assignments.listed(new PodList(list.build()));
+    assign("db-0", container("main", "G1", 2));
+    assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
+    assertOn("G1", ask(2));
+    admissions.granted(2, nowMs);
+    list.clear();
+    lists("db-0", "main");
+    holds("db-0", "main", List.of("G1::0", "G1::1"));
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
+  }
+
+  @Test
+  void podThatWasAllocatedByAnotherRun_isConfirmedByOtherIdsThanBefore() {
+    lists("db-0", "main");
+    holds("db-0", "main", List.of("G0::0", "G0::1"));
+    assignments.listed(new PodList(list.build()));
+    assign("db-0", container("main", "G1", 2));
+    list.clear();
+    lists("db-0", "main");
+    holds("db-0", "main", List.of("G1::0", "G1::1"));
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
+  }
+
+  @Test
+  void resentAssignment_keepsTheReplicasThatItWasCountedIn() {
+    var ten =
+        Assignment.newBuilder()
+            .setPodUid("u")
+            .setNamespace("ns")
+            .setPod("p")
+            .setResource(RESOURCE)
+            .setExpiresInMs(1_000)
+            .setReplicasPerGpu(10)
+            .addContainers(container("main", "G0", 3))
+            .build();
+    assignments.receive(ten, 0);
+    assignments.receive(ten.toBuilder().setReplicasPerGpu(4).build(), 1);
+    assertThat(assignments.remaining(2).getFirst().getReplicasPerGpu()).isEqualTo(10);
+  }
 }

@@ -53,7 +53,7 @@ class AllocationTest {
   private static Allocation.Verdict decide(
       GpuSharing sharing, List<String> ids, GpuShare... assigned) {
     return new Allocation(replicas(sharing, false, false), HostNodes.NONE)
-        .decide(ids, List.of(assigned), assigned.length > 0);
+        .decide(ids, List.of(assigned), 0, assigned.length > 0);
   }
 
   private static GpuShare share(String uuid, int replicas) {
@@ -84,7 +84,7 @@ class AllocationTest {
   void indexes_areToldWhereAskedFor() {
     var verdict =
         new Allocation(replicas(TEN, false, true), HostNodes.NONE)
-            .decide(List.of("GPU-1::0"), List.of(), false);
+            .decide(List.of("GPU-1::0"), List.of(), 0, false);
     assertThat(envs(verdict)).containsEntry("NVIDIA_VISIBLE_DEVICES", "1");
   }
 
@@ -94,7 +94,7 @@ class AllocationTest {
         new Allocation(
             replicas(TEN, true, false),
             new HostNodes(List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of()));
-    var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), false);
+    var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), 0, false);
     assertThat(verdict)
         .isInstanceOfSatisfying(
             Allocation.Verdict.Granted.class,
@@ -159,5 +159,23 @@ class AllocationTest {
   void wholeShareOnAnotherGpu_isTheKubeletsRight() {
     assertThat(envs(decide(TEN, List.of("GPU-0::0", "GPU-0::1"), share("GPU-1", 2))))
         .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-0");
+  }
+
+  @Test
+  void shareOfOtherReplicas_isRefused_sinceItWouldBeAnotherPartOfTheGpu() {
+    var allocation = new Allocation(replicas(TEN, false, false), HostNodes.NONE);
+    List<String> ids = List.of("GPU-1::0", "GPU-1::1", "GPU-1::2");
+    List<GpuShare> assigned = List.of(share("GPU-1", 3));
+    assertThat(refusal(allocation.decide(ids, assigned, 4, true)))
+        .contains("the share is 3 of 4 replicas per GPU, and GPU-1 has 10 by now");
+    assertThat(envs(allocation.decide(ids, assigned, 10, true)))
+        .containsEntry("NVIDIA_VISIBLE_DEVICES", "GPU-1");
+  }
+
+  @Test
+  void longId_isShownByItsHead() {
+    assertThat(refusal(decide(TEN, List.of("G".repeat(1_000_000)))))
+        .hasSizeLessThan(300)
+        .endsWith("G…");
   }
 }

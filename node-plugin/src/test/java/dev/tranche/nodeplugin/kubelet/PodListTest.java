@@ -40,4 +40,18 @@ final class PodListTest {
         .extracting(Holding::getContainer)
         .containsExactly("z", "y", "main", "main");
   }
+
+  private static boolean complete(PodResources... pods) {
+    return new PodList(
+            ListPodResourcesResponse.newBuilder().addAllPodResources(List.of(pods)).build())
+        .complete("node-1");
+  }
+
+  @Test
+  void listOfAKubeletWithoutItsApiServer_isNotComplete() {
+    PodResources fixed = pod("kube-system", "kube-proxy-node-1");
+    assertThat(complete()).isFalse();
+    assertThat(complete(fixed)).isFalse();
+    assertThat(complete(fixed, pod("tranche", "tranche-node-plugin-x7k2p"))).isTrue();
+  }
 }

@@ -62,12 +62,12 @@ class ReadBackPaceTest {
   @Test
   void replicasOfTheLastPod_areFree_beforeReadingSlowsDown() {
     var held = new HeldReplicas();
-    held.update(HELD, Map.of(), 0);
+    held.update(HELD, true, Map.of(), 0);
     pace.listed(true);
     long nowMs = 0;
     while (pace.beat(true)) {
       nowMs += ReadBack.BEAT_MS;
-      held.update(List.of(), Map.of(), nowMs);
+      held.update(List.of(), true, Map.of(), nowMs);
       pace.listed(false);
     }
     assertThat(held.all()).isEmpty();

@@ -94,4 +94,13 @@ class StandaloneAllocationTest {
             replicas("packed", 1), List.of("B", "A"), List.of(), 1, Closeness.UNKNOWN);
     assertThat(answer).isEqualTo(new Answer(List.of("A"), Outcome.ALIGNED));
   }
+
+  @Test
+  void thousandsOfReplicas_areSpreadEvenly() {
+    Replicas all = replicas("distributed", 5_000);
+    List<String> ids = all.all().stream().map(replica -> replica.id()).toList();
+    Answer answer = StandaloneAllocation.choose(all, ids, List.of(), 1_250, Closeness.UNKNOWN);
+    assertThat(answer.ids()).hasSize(1_250).doesNotHaveDuplicates();
+    assertThat(answer.ids().stream().filter(id -> id.startsWith("A::"))).hasSize(625);
+  }
 }

@@ -75,4 +75,13 @@ class UsageReaderIT {
     var without = new UsageReader(host.resolve("proc"), host.resolve("nothing"), () -> nowMs);
     assertThat(without.of(List.of(new GpuProcess(7, 1, 1)), new GpuReading(1, 1, 1))).isEmpty();
   }
+
+  @Test
+  void mpsServer_isNobodys_sinceItsMemoryIsItsClients() throws IOException {
+    Files.writeString(host.resolve("proc/8/cmdline"), "/usr/bin/nvidia-cuda-mps-server\0-x\0");
+    Files.writeString(host.resolve("proc/7/cmdline"), "python\0nvidia-cuda-mps-server\0");
+    List<GpuProcess> processes = List.of(new GpuProcess(7, 100, 10), new GpuProcess(8, 900, 0));
+    assertThat(usage.of(processes, new GpuReading(1_000, 10, 2)))
+        .containsExactly(new ContainerUse("ns", "train-0", "main", 100, 10));
+  }
 }

@@ -1,0 +1,54 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import io.vertx.core.Future;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
+import io.vertx.grpc.client.GrpcClientRequest;
+import io.vertx.grpc.client.GrpcClientResponse;
+import io.vertx.grpc.common.GrpcStatus;
+import io.vertx.grpc.common.ServiceMethod;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One question to the kubelet and its answer. The generated clients hide the status message, which
+ * has the reason of a refusal, and let a call that is late go on.
+ */
+final class UnaryCall {
+  private UnaryCall() {}
+
+  /** Fails with the kubelet's own words, and after that time in any case; then it is cancelled. */
+  static <Q, R> Future<R> send(
+      GrpcClient client, SocketAddress server, ServiceMethod<R, Q> method, Q message, int limitMs) {
+    long startNs = System.nanoTime();
+    return client
+        .request(server, method)
+        .compose(
+            request -> {
+              long leftMs = limitMs - (System.nanoTime() - startNs) / 1_000_000;
+              return leftMs > 0
+                  ? answer(request, message)
+                      .timeout(leftMs, TimeUnit.MILLISECONDS)
+                      .onFailure(late -> request.cancel())
+                  : Future.<R>failedFuture("connected too late").onFailure(e -> request.cancel());
+            })
+        .timeout(limitMs, TimeUnit.MILLISECONDS);
+  }
+
+  private static <Q, R> Future<R> answer(GrpcClientRequest<Q, R> request, Q message) {
+    return request.send(message).compose(UnaryCall::answer);
+  }
+
+  private static <Q, R> Future<R> answer(GrpcClientResponse<Q, R> response) {
+    return response
+        .last()
+        .transform(
+            last -> {
+              GrpcStatus status = response.status();
+              return status == null || status == GrpcStatus.OK
+                  ? (last.succeeded()
+                      ? Future.succeededFuture(last.result())
+                      : Future.failedFuture(last.cause()))
+                  : Future.failedFuture(status + " " + response.statusMessage());
+            });
+  }
+}

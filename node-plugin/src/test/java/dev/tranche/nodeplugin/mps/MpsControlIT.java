@@ -1,0 +1,144 @@
+package dev.tranche.nodeplugin.mps;
+
+import static dev.tranche.nodeplugin.Eventually.eventually;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.FakeMps;
+import dev.tranche.nodeplugin.config.ConfigSource;
+import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.nvml.AdminNvml;
+import dev.tranche.nodeplugin.nvml.GpuEvent;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.GpuProcess;
+import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.nodeplugin.nvml.Mig;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class MpsControlIT {
+  private static final int UNKNOWN_ERROR = 999;
+
+  @TempDir Path folder;
+  private final Nvml nvml = new Nvml();
+
+  /** One GPU, whose count fails when told to. */
+  private static final class Nvml implements AdminNvml {
+    private final AtomicInteger opened = new AtomicInteger();
+    private final AtomicInteger failed = new AtomicInteger();
+    private volatile boolean failing;
+
+    @Override
+    public String driverVersion() {
+      return "580.1";
+    }
+
+    @Override
+    public int count() {
+      if (failing) {
+        failed.incrementAndGet();
+        throw new NvmlException(UNKNOWN_ERROR, "NVML does not count its GPUs");
+      }
+      return 1;
+    }
+
+    @Override
+    public GpuInfo info(int index) {
+      return new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 15_360L << 20, 0, -1, 7, Mig.OFF);
+    }
+
+    @Override
+    public GpuReading read(int index) {
+      return new GpuReading(0, 0, 0);
+    }
+
+    @Override
+    public List<GpuProcess> processes(int index) {
+      return List.of();
+    }
+
+    @Override
+    public boolean watch(int index) {
+      return false;
+    }
+
+    @Override
+    public Optional<GpuEvent> awaitEvent(int timeoutMs) {
+      return Optional.empty();
+    }
+
+    @Override
+    public int computeMode(int index) {
+      return 0;
+    }
+
+    @Override
+    public void computeMode(int index, int mode) {}
+
+    @Override
+    public void close() {}
+  }
+
+  private static final class Silent implements Supervisor.Listener {
+    @Override
+    public void started(String resource) {}
+
+    @Override
+    public void failed(String reason) {}
+
+    @Override
+    public void logTrimmed(String resource) {}
+  }
+
+  @Test
+  void nvmlThatFails_leavesTheDaemonsThatServe() throws Exception {
+    FakeMps mps = FakeMps.compiled(folder.resolve("mps"));
+    Path file = folder.resolve("config");
+    Files.writeString(file, "sharing: {mps: {resources: [{name: gpu, replicas: 10}]}}\n");
+    Settings settings =
+        Settings.read(
+            List.of("--config-file=" + file, "--mps-root=/run/nvidia/mps"),
+            Map.of(),
+            new Findings());
+    MpsControl control =
+        new MpsControl(
+            new ConfigSource(settings),
+            folder.resolve("state/config-name"),
+            true,
+            () -> {
+              nvml.opened.incrementAndGet();
+              return nvml;
+            },
+            new MpsRoot(folder.resolve("mps")),
+            mps.program().toString(),
+            new Silent());
+    Thread thread = Thread.ofPlatform().start(() -> run(control));
+    try {
+      eventually("it serves", control::serving);
+      nvml.failing = true;
+      eventually("its errors are lived through", () -> nvml.failed.get() > 2);
+      assertThat(mps.told("quit")).isZero();
+      assertThat(control.serving()).isTrue();
+      assertThat(nvml.opened).hasValue(1);
+    } finally {
+      control.stop();
+      thread.join();
+      mps.kill();
+    }
+  }
+
+  private static void run(MpsControl control) {
+    try {
+      control.run();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}
