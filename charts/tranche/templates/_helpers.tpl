@@ -272,7 +272,7 @@ capabilities:
 
 {{/* Folders of the host that make up the driver's root, as JSON. Of the host's own root only these are mounted: all of it would hand root's files and sockets to whoever runs in the container. */}}
 {{- define "tranche.driverFolders" -}}
-{{- if eq .Values.nvidiaDriverRoot "/" -}}["/usr","/lib","/dev"]{{- else -}}[]{{- end -}}
+{{- if eq (include "tranche.driverRoot" .) "/" -}}["/usr","/lib","/dev"]{{- else -}}[]{{- end -}}
 {{- end -}}
 
 {{- define "tranche.driverMounts" -}}
@@ -289,7 +289,7 @@ capabilities:
   hostPath: {path: {{ . | quote }}}
 {{- else }}
 - name: driver-root
-  hostPath: {path: {{ .Values.nvidiaDriverRoot | quote }}}
+  hostPath: {path: {{ include "tranche.driverRoot" $ | quote }}}
 {{- end }}
 {{- end -}}
 
