@@ -75,7 +75,8 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
   }
 
   /**
-   * The container that an unnamed fraction speaks of: the one named, else the first app container.
+   * The container that an unnamed fraction speaks of: the one named, as the webhook sees to, else
+   * the first app container.
    */
   public static Optional<String> fractionTarget(
       List<Request> requests, Map<String, String> annotations) {

@@ -19,7 +19,10 @@ public final class Names {
   /** That share on each of so many different GPUs. */
   public static final String GPU_COUNT = "tranche.dev/gpu-count";
 
-  /** Which container {@link #GPU_FRACTION} speaks of; without it the first app container. */
+  /**
+   * Which container {@link #GPU_FRACTION} speaks of. Where the user names none, the webhook writes
+   * its choice.
+   */
   public static final String GPU_CONTAINER = "tranche.dev/gpu-container";
 
   /** {@code load}, {@code packed} or {@code spread}, for this pod. */

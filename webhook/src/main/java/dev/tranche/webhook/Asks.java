@@ -15,8 +15,9 @@ import java.util.stream.Collectors;
  *
  * @param asks at most one for each container
  * @param count each share is wanted on so many different GPUs
+ * @param chosen the container of a share that names none
  */
-record Asks(List<Ask> asks, int count) {
+record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
   private static final int COUNT_MAX = 1024;
   private static final int QUANTITY_CHARS_MAX = 32;
   private static final long MEMORY_BYTES_MIN = 1L << 20;
@@ -66,17 +67,19 @@ record Asks(List<Ask> asks, int count) {
   /**
    * Reads the annotations.
    *
+   * @param resource that shares become replicas of
    * @param problems gets a sentence for each thing that cannot be meant; with any, the asks are not
    *     to be used
    */
-  static Asks read(PodView pod, List<String> problems) {
+  static Asks read(PodView pod, String resource, List<String> problems) {
     Map<String, String> annotations = pod.annotations();
     List<Container> containers = pod.containers();
+    Optional<GpuContainer> chosen = chosen(pod, resource);
     var asks = new ArrayList<Ask>();
     annotations.forEach(
         (key, value) -> {
           if (asksForShare(key)) {
-            target(containers, key, annotations, problems)
+            target(containers, chosen, key, annotations, problems)
                 .flatMap(container -> ask(container, key, value, problems))
                 .ifPresent(asks::add);
           }
@@ -84,7 +87,16 @@ record Asks(List<Ask> asks, int count) {
     int count = count(annotations, problems);
     contradictions(asks, count, problems);
     lonely(annotations, problems);
-    return new Asks(asks, count);
+    return new Asks(asks, count, chosen);
+  }
+
+  /** Nothing where every share names its container. */
+  private static Optional<GpuContainer> chosen(PodView pod, String resource) {
+    Map<String, String> annotations = pod.annotations();
+    boolean open =
+        annotations.keySet().stream().anyMatch(Asks::unnamed)
+            && !annotations.containsKey(Names.GPU_CONTAINER);
+    return open ? GpuContainer.choose(pod, resource) : Optional.empty();
   }
 
   /** Whether the annotation of that key asks for a share, well-formed or not. */
@@ -105,6 +117,7 @@ record Asks(List<Ask> asks, int count) {
 
   private static Optional<Container> target(
       List<Container> containers,
+      Optional<GpuContainer> chosen,
       String key,
       Map<String, String> annotations,
       List<String> problems) {
@@ -112,11 +125,12 @@ record Asks(List<Ask> asks, int count) {
         unnamed(key)
             ? annotations.get(Names.GPU_CONTAINER)
             : key.substring(key.indexOf('.', "tranche.dev/".length()) + 1);
+    if (named == null) {
+      return chosen.map(GpuContainer::container);
+    }
     Optional<Container> target =
-        containers.stream()
-            .filter(c -> named == null ? c.list().equals("containers") : c.name().equals(named))
-            .findFirst();
-    if (target.isEmpty() && named != null) {
+        containers.stream().filter(c -> c.name().equals(named)).findFirst();
+    if (target.isEmpty()) {
       String from = unnamed(key) ? Names.GPU_CONTAINER : key;
       String names =
           containers.stream()

@@ -1,6 +1,7 @@
 package dev.tranche.webhook;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Names;
 import dev.tranche.webhook.Mutation.Denied;
 import dev.tranche.webhook.Mutation.Patched;
 import dev.tranche.webhook.Mutation.Unchanged;
@@ -40,7 +41,7 @@ public final class PodMutator {
     Translation translation = Translation.of(original, rules, cluster.nodes());
     PodView view = translation.view();
     var problems = new ArrayList<>(translation.problems());
-    Asks asks = Asks.read(view, problems);
+    Asks asks = Asks.read(view, resource(), problems);
     Wishes.check(view.annotations(), problems);
     if (!problems.isEmpty()) {
       return denied(problems);
@@ -58,6 +59,12 @@ public final class PodMutator {
           stamps = Stamps.of(granted.grants(), granted.cut().replicasPerGpu());
           granted.grants().forEach(grant -> Requests.write(grant, resource(), patch));
           writePodFields(view, cluster, granted::require, patch);
+          asks.chosen()
+              .ifPresent(
+                  c ->
+                      patch.add(
+                          c.container().name(), "metadata", "annotations", Names.GPU_CONTAINER));
+          asks.chosen().flatMap(GpuContainer::warning).ifPresent(warnings::add);
           warnings.addAll(granted.warnings());
         }
       }

@@ -36,7 +36,9 @@ class PodMutatorTest {
     ObjectNode expected = before.deepCopy();
     ((ObjectNode) expected.at("/spec/containers/0/resources/limits")).put(GPU, "3");
     ((ObjectNode) expected.at("/spec/containers/0/resources/requests")).put(GPU, "3");
-    ((ObjectNode) expected.at("/metadata/annotations")).put("tranche.dev/replicas-per-gpu", "10");
+    ((ObjectNode) expected.at("/metadata/annotations"))
+        .put("tranche.dev/gpu-container", expected.at("/spec/containers/0/name").asText())
+        .put("tranche.dev/replicas-per-gpu", "10");
     ((ObjectNode) expected.path("spec"))
         .put("schedulerName", "tranche-scheduler")
         .put("runtimeClassName", "nvidia");

@@ -166,6 +166,12 @@ class SentencesTest {
           warned(Warning.UNKNOWN, Pod.of("{'gpu-fracton':'1'}")),
           warned(Warning.UNKNOWN, Pod.of("{'fraction':'1'}")),
           warned(Warning.FOREIGN_SCHEDULER, Pod.of(HALF).with("'schedulerName':'kai-scheduler'")),
+          warned(
+              Warning.PROXY_SKIPPED,
+              new Pod(HALF, "{'containers':[{'name':'istio-proxy'},{'name':'a'}]}", List.of(T4))),
+          warned(
+              Warning.CONTAINER_CHOSEN,
+              new Pod(HALF, "{'containers':[{'name':'a'},{'name':'b'}]}", List.of(T4))),
           warned(Warning.CLAIMS, Pod.of(HALF, "'resources':{'claims':[{'name':'nic'}]}")),
           warned(Warning.OTHERS_WORD, Pod.of("{'kai:gpu-fraction':'0.5'}")),
           warned(

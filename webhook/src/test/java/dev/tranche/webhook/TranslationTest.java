@@ -281,7 +281,7 @@ class TranslationTest {
         IntStream.range(0, 1_000)
             .mapToObj("'nvidia.com/container.c%d.gpus.devices':'x'"::formatted)
             .collect(Collectors.joining(","));
-    assertThat(warnings(mutate(kaiOf("'gpu-fraction':'0.5'," + many)))).hasSize(9);
+    assertThat(warnings(mutate(kaiOf("'gpu-fraction':'0.5'," + many)))).hasSize(10);
   }
 
   @Test
