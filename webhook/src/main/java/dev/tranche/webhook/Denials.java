@@ -78,7 +78,7 @@ final class Denials {
       denials.add(Denial.POD_RESOURCES.of(resource));
     }
     if (pod.spec().path("hostPID").asBoolean(false)) {
-      cut.nodes().stream()
+      cut.reachable().stream()
           .filter(GpuNode::sharesByMps)
           .findFirst()
           .map(n -> Denial.HOST_PID_WITH_MPS.of(n.name()))

@@ -44,7 +44,7 @@ sealed interface Granting {
    * @param nodes all that are labelled
    */
   static Granting of(PodView pod, Asks asks, List<GpuNode> nodes, MutationRules rules) {
-    Landing landing = Landing.of(pod, asks, nodes, rules.memory());
+    Landing landing = Landing.of(pod, asks, nodes, rules);
     Cut cut = Cut.of(landing, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
     cut.warning().ifPresent(warnings::add);

@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.Taints;
 import java.util.List;
 import java.util.Map;
 import java.util.random.RandomGeneratorFactory;
@@ -341,9 +342,10 @@ class PodMutatorTest {
             "nvidia.com/gpu.replicas", "10",
             "nvidia.com/gpu.count", "1",
             "nvidia.com/gpu.product", "T4");
-    var mixed = new GpuNode("a", labels, 30);
+    var mixed = new GpuNode("a", labels, Map.of(GPU, 30L), Taints.NONE);
+    var plain = new GpuNode("b", labels, Map.of(GPU, 10L), Taints.NONE);
     ObjectNode asking = annotated("gpu-fraction", "3", "gpu-model", "A100");
-    Mutation mutation = mutator.mutate(asking, cluster(mixed, new GpuNode("b", labels, 10)));
+    Mutation mutation = mutator.mutate(asking, cluster(mixed, plain));
     assertThat(warnings(mutation)).isEmpty();
     assertThat(Reviews.expressions(apply(mutation, asking))).isEmpty();
   }
