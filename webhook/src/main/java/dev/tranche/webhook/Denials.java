@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.toMap;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
 import dev.tranche.webhook.PodView.Container;
 import dev.tranche.webhook.nodes.GpuNode;
 import java.util.ArrayList;
@@ -22,8 +23,9 @@ final class Denials {
 
   static List<String> of(PodView pod, List<Grant> grants, Cut cut, String resource) {
     var denials = new ArrayList<String>();
+    boolean seen = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
-      request(grant, resource, denials);
+      request(grant, resource, seen, denials);
       if (grant.ask().container().privileged()) {
         denials.add(Denial.PRIVILEGED.of(grant.ask().container().name()));
       }
@@ -33,7 +35,22 @@ final class Denials {
     return denials;
   }
 
-  private static void request(Grant grant, String resource, List<String> denials) {
+  /**
+   * Of a pod that asks for replicas by number.
+   *
+   * @param nodes that it can land on
+   */
+  static List<String> ofPlain(PodView pod, List<GpuNode> nodes) {
+    var denials = new ArrayList<String>();
+    hostPid(pod, nodes, denials);
+    return denials;
+  }
+
+  /**
+   * @param seen Tranche wrote the request: the pod was restored or copied, or a webhook after ours
+   *     has changed it. If R is another one since then, the request is written anew.
+   */
+  private static void request(Grant grant, String resource, boolean seen, List<String> denials) {
     Container container = grant.ask().container();
     JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
@@ -41,7 +58,7 @@ final class Denials {
     long request = count(resources.path("requests").path(resource), requested);
     if (request != limit) {
       denials.add(Denial.REQUEST_AND_LIMIT.of(container.name(), resource, request, limit));
-    } else if (requested > 0 && requested != grant.replicas()) {
+    } else if (requested > 0 && requested != grant.replicas() && !seen) {
       denials.add(
           Denial.OWN_REQUEST.of(
               container.name(),
@@ -77,15 +94,19 @@ final class Denials {
     if (whole.path("limits").has(resource) || whole.path("requests").has(resource)) {
       denials.add(Denial.POD_RESOURCES.of(resource));
     }
+    hostPid(pod, cut.reachable(), denials);
+    if (pod.spec().path("os").path("name").asText("").equals("windows")) {
+      denials.add(Denial.WINDOWS.of());
+    }
+  }
+
+  private static void hostPid(PodView pod, List<GpuNode> nodes, List<String> denials) {
     if (pod.spec().path("hostPID").asBoolean(false)) {
-      cut.reachable().stream()
+      nodes.stream()
           .filter(GpuNode::sharesByMps)
           .findFirst()
           .map(n -> Denial.HOST_PID_WITH_MPS.of(n.name()))
           .ifPresent(denials::add);
-    }
-    if (pod.spec().path("os").path("name").asText("").equals("windows")) {
-      denials.add(Denial.WINDOWS.of());
     }
   }
 

@@ -69,6 +69,11 @@ public final class PodMutator {
         }
       }
     } else if (requestsOurs(view)) {
+      Landing landing = Landing.of(view, asks, cluster.nodes(), rules);
+      List<String> denials = Denials.ofPlain(view, landing.able());
+      if (!denials.isEmpty()) {
+        return denied(denials);
+      }
       writePodFields(view, cluster, affinity -> {}, patch);
     } else {
       Wishes.warnOfNoEffect(view.annotations(), warnings);

@@ -258,6 +258,42 @@ class PodMutatorTest {
     assertThat(denial(asking, EMPTY)).contains("requests nvidia.com/gpu: 1").contains("5 replicas");
   }
 
+  /** Restored by Velero, or copied by kubectl debug --copy-to. */
+  @ParameterizedTest
+  @ValueSource(strings = {"deployment", "job", "sidecar-and-init"})
+  void ownResult_afterRHasChanged_isCutAnew(String name) {
+    var before = cluster(node("a", 10, 8));
+    var now = cluster(node("a", 4, 8));
+    JsonNode restored = apply(mutator.mutate(pod(name), before), pod(name));
+    JsonNode fresh = apply(mutator.mutate(pod(name), now), pod(name));
+    assertThat(apply(mutator.mutate(restored, now), restored)).isEqualTo(fresh);
+  }
+
+  @Test
+  void hostPid_withAPlainRequest_isDeniedWhereGpusAreSharedByMps() {
+    ObjectNode plain = pod("plain-gpu");
+    ((ObjectNode) plain.path("spec")).put("hostPID", true);
+    var mps =
+        new GpuNode(
+            "m", Map.of("nvidia.com/gpu.replicas", "10", "nvidia.com/gpu.sharing-strategy", "mps"));
+    assertThat(denial(plain, cluster(mps))).contains("hostPID", "node m");
+    assertThat(denial(plain, cluster(node("a", 10, 1)))).isEqualTo("not denied");
+  }
+
+  @Test
+  void migDevices_areNoGpusOfAnotherModel() {
+    var labels =
+        Map.of(
+            "nvidia.com/gpu.replicas", "10",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.product", "A100");
+    var partitioned =
+        new GpuNode("a", labels, Map.of(GPU, 10L, "nvidia.com/mig-1g.5gb", 7L), Taints.NONE);
+    assertThat(partitioned.mixed()).isFalse();
+    assertThat(denial(annotated("gpu-fraction", "2"), cluster(partitioned)))
+        .contains("more than 1");
+  }
+
   @Test
   void privilegedContainer_withAFraction_isDenied() {
     ObjectNode asking = annotated("gpu-fraction", "0.5");
