@@ -41,6 +41,12 @@ public final class Names {
   public static final String GRANTED_FRACTION = "tranche.dev/granted-fraction";
 
   /**
+   * Stamp of the webhook: the whole GPUs that containers asked for as plain {@code nvidia.com/gpu:
+   * N}, as {@code container=N}, comma-separated.
+   */
+  public static final String GPUS_REQUESTED = "tranche.dev/gpus-requested";
+
+  /**
    * Written by the extender with the Binding: the uuids of the pod's GPUs, comma-separated, in the
    * order of the pod's shares.
    */

@@ -1,5 +1,6 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.Demand;
 import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.PodView.Container;
@@ -28,6 +29,9 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
     record Share(Fraction fraction) implements Wanted {}
 
     record Memory(long memoryBytes) implements Wanted {}
+
+    /** So many whole ones, by a plain request for the resource. */
+    record Gpus(int gpus) implements Wanted {}
   }
 
   /**
@@ -57,9 +61,13 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
     return asks.stream()
         .mapToInt(
             a ->
-                a.wanted() instanceof Wanted.Share(Fraction f) && f.whole()
-                    ? Math.max(count, (int) f.numerator())
-                    : count)
+                switch (a.wanted()) {
+                  case Wanted.Gpus(int gpus) -> gpus;
+                  case Wanted.Share(Fraction f) when f.whole() ->
+                      Math.max(count, (int) f.numerator());
+                  case Wanted.Share share -> count;
+                  case Wanted.Memory memory -> count;
+                })
         .max()
         .orElse(0);
   }
@@ -88,6 +96,39 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
     contradictions(asks, count, problems);
     lonely(annotations, problems);
     return new Asks(asks, count, chosen);
+  }
+
+  /** With the containers, too, that ask for whole GPUs by number. */
+  Asks withPlain(PodView pod, String resource) {
+    var all = new ArrayList<>(asks);
+    for (Container container : pod.containers()) {
+      boolean asked = asks.stream().anyMatch(a -> a.container().equals(container));
+      long requested = container.requested(resource);
+      if (!asked && requested > 0) {
+        int gpus = gpus(pod, container, requested);
+        if (gpus > 0) {
+          all.add(new Ask(container, new Wanted.Gpus(gpus), resource, String.valueOf(gpus)));
+        }
+      }
+    }
+    return new Asks(all, count, chosen);
+  }
+
+  /** Whether no share is asked for. */
+  boolean allPlain() {
+    return asks.stream().allMatch(a -> a.wanted() instanceof Wanted.Gpus);
+  }
+
+  /** The number that came, or what Tranche has made replicas of before; 0: no node has as many. */
+  private static int gpus(PodView pod, Container container, long requested) {
+    int before = Demand.wholeGpus(container.name(), pod.annotations());
+    String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
+    if (before > 0
+        && replicasPerGpu.matches("[1-9]\\d{0,4}")
+        && (long) before * Integer.parseInt(replicasPerGpu) == requested) {
+      return before;
+    }
+    return requested > COUNT_MAX ? 0 : (int) requested;
   }
 
   /** Nothing where every share names its container. */

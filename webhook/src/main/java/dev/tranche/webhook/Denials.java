@@ -25,13 +25,21 @@ final class Denials {
     var denials = new ArrayList<String>();
     boolean seen = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
+      if (grant.wholeGpus() > 0) {
+        // As under NVIDIA's plugin, privileged or not.
+        continue;
+      }
       request(grant, resource, seen, denials);
       if (grant.ask().container().privileged()) {
         denials.add(Denial.PRIVILEGED.of(grant.ask().container().name()));
       }
     }
-    pod(pod, cut, resource, denials);
-    size(demand(pod, grants, cut.replicasPerGpu(), resource), cut, denials);
+    boolean shares = grants.stream().anyMatch(g -> g.wholeGpus() == 0);
+    if (shares) {
+      pod(pod, resource, denials);
+    }
+    hostPid(pod, cut.reachable(), denials);
+    size(demand(pod, grants, cut.replicasPerGpu(), resource), cut, shares, denials);
     return denials;
   }
 
@@ -85,7 +93,7 @@ final class Denials {
     return quantity.isMissingNode() ? absent : Quantity.parse(quantity.asText("")).orElse(0);
   }
 
-  private static void pod(PodView pod, Cut cut, String resource, List<String> denials) {
+  private static void pod(PodView pod, String resource, List<String> denials) {
     String node = pod.text("nodeName");
     if (!node.isEmpty()) {
       denials.add(Denial.NODE_NAME.of(node));
@@ -94,7 +102,6 @@ final class Denials {
     if (whole.path("limits").has(resource) || whole.path("requests").has(resource)) {
       denials.add(Denial.POD_RESOURCES.of(resource));
     }
-    hostPid(pod, cut.reachable(), denials);
     if (pod.spec().path("os").path("name").asText("").equals("windows")) {
       denials.add(Denial.WINDOWS.of());
     }
@@ -111,7 +118,7 @@ final class Denials {
   }
 
   /** More than one GPU where init containers ask; more than any node has. */
-  private static void size(Demand demand, Cut cut, List<String> denials) {
+  private static void size(Demand demand, Cut cut, boolean bySize, List<String> denials) {
     int replicas = cut.replicasPerGpu();
     boolean several = demand.containers().stream().anyMatch(c -> c.shares().size() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
@@ -119,6 +126,10 @@ final class Denials {
           Denial.INIT_ABOVE_ONE_GPU.of(
               replicas,
               several ? "several GPUs" : demand.peakReplicas() + " replicas at one moment"));
+      return;
+    }
+    if (!bySize) {
+      // An autoscaler may bring a larger node, and pods have waited for it before us.
       return;
     }
     int gpusMax = cut.gpusMax().orElse(Integer.MAX_VALUE);

@@ -33,9 +33,11 @@ record Landing(List<GpuNode> admitted, List<GpuNode> able, List<GpuNode> open) {
   static Landing of(PodView pod, Asks asks, List<GpuNode> nodes, MutationRules rules) {
     var selection = new NodeSelection(pod.spec());
     var products = new ProductList(pod.annotations().get(Names.GPU_MODEL));
+    String nodeName = pod.text("nodeName");
     List<GpuNode> admitted =
         nodes.stream()
             .filter(n -> n.replicasPerGpu().isPresent())
+            .filter(n -> nodeName.isEmpty() || n.name().equals(nodeName))
             .filter(products::admits)
             .filter(selection::admits)
             .toList();

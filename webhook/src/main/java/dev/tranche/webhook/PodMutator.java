@@ -42,6 +42,9 @@ public final class PodMutator {
     PodView view = translation.view();
     var problems = new ArrayList<>(translation.problems());
     Asks asks = Asks.read(view, resource(), problems);
+    if (countsGpus(view, cluster)) {
+      asks = asks.withPlain(view, resource());
+    }
     Wishes.check(view.annotations(), problems);
     if (!problems.isEmpty()) {
       return denied(problems);
@@ -79,7 +82,7 @@ public final class PodMutator {
       Wishes.warnOfNoEffect(view.annotations(), warnings);
     }
     Wishes.warnOfUnknown(view.annotations(), warnings);
-    stamps.write(view.annotations(), patch);
+    stamps.write(view, patch);
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
 
@@ -104,7 +107,7 @@ public final class PodMutator {
   /** Left alone, but for our stamps: others believe them too. */
   private static Mutation foreign(PodView pod) {
     var patch = new JsonPatch();
-    Stamps.NONE.write(pod.annotations(), patch);
+    Stamps.NONE.write(pod, patch);
     List<String> warnings = foreignWarnings(pod);
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
@@ -114,6 +117,20 @@ public final class PodMutator {
         .map(key -> Warning.FOREIGN_SCHEDULER.of(pod.text("schedulerName"), key))
         .map(List::of)
         .orElse(List.of());
+  }
+
+  /**
+   * Whether a number of the resource is one of GPUs. On a node that is named past the scheduler and
+   * not known to be ours, it is what that node's plugin says.
+   */
+  private boolean countsGpus(PodView pod, MutationRules.Cluster cluster) {
+    String node = pod.text("nodeName");
+    boolean known =
+        node.isEmpty()
+            || cluster.nodes().stream()
+                .anyMatch(n -> n.name().equals(node) && n.replicasPerGpu().isPresent());
+    boolean windows = pod.spec().path("os").path("name").asText("").equals("windows");
+    return rules.plainRequests() == MutationRules.PlainRequests.GPUS && known && !windows;
   }
 
   private boolean requestsOurs(PodView pod) {
