@@ -31,6 +31,20 @@ k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.
 k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction']
 {{- end -}}
 
+{{/* What may be a share: above 0, and above 1 a whole number. Wider than what the webhook takes, so that nobody is warned in vain. */}}
+{{- define "tranche.fraction" -}}
+^\s*(0*\.0*[1-9][0-9]*|0*[1-9][0-9]*(\.0+)?|[0-9.]*[1-9][0-9.]*%|[0-9]+\s*/\s*[0-9]+)\s*$
+{{- end -}}
+
+{{/* CEL: the annotations of a workload's pod template. dyn, since only a CronJob has a jobTemplate. */}}
+{{- define "tranche.templateAnnotations" -}}
+{{- $job := "dyn(object).spec.jobTemplate.spec.template" -}}
+{{- $other := "dyn(object).spec.template" -}}
+(has(dyn(object).spec.jobTemplate)
+? (has({{ $job }}.metadata) && has({{ $job }}.metadata.annotations) ? {{ $job }}.metadata.annotations : dyn({}))
+: (has({{ $other }}) && has({{ $other }}.metadata) && has({{ $other }}.metadata.annotations) ? {{ $other }}.metadata.annotations : dyn({})))
+{{- end -}}
+
 {{/* The API server's name of the extender's account. */}}
 {{- define "tranche.extenderAccount" -}}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "tranche.name" . }}-extender

@@ -178,6 +178,12 @@ first GPUs are the ones that the extender labels a node by.
 {{- toJson $shared -}}
 {{- end -}}
 
+{{/* What a plain number counts: replicas where somebody else's config says how many there are. */}}
+{{- define "tranche.plainRequests" -}}
+{{- $theirs := or .Values.config.name (not (empty .Values.config.map)) (not .Values.nodePlugin.enabled) -}}
+{{- .Values.plainRequests | default (ternary "replicas" "gpus" (not (empty $theirs))) -}}
+{{- end -}}
+
 {{/* R of the key that nodes without a label get, else of the one that an autoscaler's nodes will have; 1 where nothing is shared. */}}
 {{- define "tranche.defaultReplicas" -}}
 {{- if gt (int .Values.defaultReplicasPerGpu) 0 -}}

@@ -63,9 +63,10 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
     var containers = new ArrayList<Container>();
     for (Request request : requests) {
       if (request.replicas() > 0) {
-        boolean annotated = annotated(request.container(), requests, annotations);
+        boolean whole = wholeGpus(request.container(), annotations) > 0;
+        boolean annotated = whole || annotated(request.container(), requests, annotations);
         List<Integer> shares =
-            annotated
+            annotated && !whole
                 ? shares(request.replicas(), count(annotations), replicasPerGpu)
                 : chunks(request.replicas(), replicasPerGpu);
         containers.add(new Container(request.container(), request.kind(), shares, !annotated));
@@ -75,7 +76,8 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
   }
 
   /**
-   * The container that an unnamed fraction speaks of: the one named, else the first app container.
+   * The container that an unnamed fraction speaks of: the one named, as the webhook sees to, else
+   * the first app container.
    */
   public static Optional<String> fractionTarget(
       List<Request> requests, Map<String, String> annotations) {
@@ -84,6 +86,22 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
       return Optional.of(named);
     }
     return requests.stream().filter(r -> r.kind() == Kind.APP).map(Request::container).findFirst();
+  }
+
+  /** What a container asked for by number, by the webhook's stamp; 0: nothing. */
+  public static int wholeGpus(String container, Map<String, String> annotations) {
+    String stamp = annotations.get(Names.GPUS_REQUESTED);
+    if (stamp == null) {
+      return 0;
+    }
+    for (String entry : stamp.split(",", -1)) {
+      int equals = entry.indexOf('=');
+      if (equals > 0 && entry.substring(0, equals).equals(container)) {
+        String number = entry.substring(equals + 1);
+        return number.matches("[1-9]\\d{0,3}") ? Integer.parseInt(number) : 0;
+      }
+    }
+    return 0;
   }
 
   private static boolean annotated(

@@ -19,7 +19,10 @@ public final class Names {
   /** That share on each of so many different GPUs. */
   public static final String GPU_COUNT = "tranche.dev/gpu-count";
 
-  /** Which container {@link #GPU_FRACTION} speaks of; without it the first app container. */
+  /**
+   * Which container {@link #GPU_FRACTION} speaks of. Where the user names none, the webhook writes
+   * its choice.
+   */
   public static final String GPU_CONTAINER = "tranche.dev/gpu-container";
 
   /** {@code load}, {@code packed} or {@code spread}, for this pod. */
@@ -36,6 +39,12 @@ public final class Names {
 
   /** Stamp of the webhook: what was granted, where the request was rounded up. */
   public static final String GRANTED_FRACTION = "tranche.dev/granted-fraction";
+
+  /**
+   * Stamp of the webhook: the whole GPUs that containers asked for as plain {@code nvidia.com/gpu:
+   * N}, as {@code container=N}, comma-separated.
+   */
+  public static final String GPUS_REQUESTED = "tranche.dev/gpus-requested";
 
   /**
    * Written by the extender with the Binding: the uuids of the pod's GPUs, comma-separated, in the

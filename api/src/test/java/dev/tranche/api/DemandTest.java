@@ -65,6 +65,25 @@ class DemandTest {
   }
 
   @Test
+  void wholeGpusByTheStamp_stayWhole_whateverTheCountOfShares() {
+    var annotations =
+        Map.of(
+            Names.GPUS_REQUESTED,
+            "a=2,b=1",
+            Names.GPU_FRACTION_OF + "c",
+            "0.1",
+            Names.GPU_COUNT,
+            "4");
+    Demand demand = demand(annotations, app("a", 20), app("b", 10), app("c", 4), app("d", 1));
+    assertThat(demand.containers())
+        .extracting(Demand.Container::shares)
+        .containsExactly(List.of(10, 10), List.of(10), List.of(1, 1, 1, 1), List.of(1));
+    assertThat(demand.containers())
+        .extracting(Demand.Container::splittable)
+        .containsExactly(false, false, false, true);
+  }
+
+  @Test
   void containersWithoutRequest_areLeftOut() {
     assertThat(demand(Map.of(), app("main", 0)).isEmpty()).isTrue();
   }

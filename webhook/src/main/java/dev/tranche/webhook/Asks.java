@@ -1,5 +1,6 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.Demand;
 import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.PodView.Container;
@@ -15,8 +16,9 @@ import java.util.stream.Collectors;
  *
  * @param asks at most one for each container
  * @param count each share is wanted on so many different GPUs
+ * @param chosen the container of a share that names none
  */
-record Asks(List<Ask> asks, int count) {
+record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
   private static final int COUNT_MAX = 1024;
   private static final int QUANTITY_CHARS_MAX = 32;
   private static final long MEMORY_BYTES_MIN = 1L << 20;
@@ -27,6 +29,9 @@ record Asks(List<Ask> asks, int count) {
     record Share(Fraction fraction) implements Wanted {}
 
     record Memory(long memoryBytes) implements Wanted {}
+
+    /** So many whole ones, by a plain request for the resource. */
+    record Gpus(int gpus) implements Wanted {}
   }
 
   /**
@@ -56,9 +61,13 @@ record Asks(List<Ask> asks, int count) {
     return asks.stream()
         .mapToInt(
             a ->
-                a.wanted() instanceof Wanted.Share(Fraction f) && f.whole()
-                    ? Math.max(count, (int) f.numerator())
-                    : count)
+                switch (a.wanted()) {
+                  case Wanted.Gpus(int gpus) -> gpus;
+                  case Wanted.Share(Fraction f) when f.whole() ->
+                      Math.max(count, (int) f.numerator());
+                  case Wanted.Share share -> count;
+                  case Wanted.Memory memory -> count;
+                })
         .max()
         .orElse(0);
   }
@@ -66,17 +75,19 @@ record Asks(List<Ask> asks, int count) {
   /**
    * Reads the annotations.
    *
+   * @param resource that shares become replicas of
    * @param problems gets a sentence for each thing that cannot be meant; with any, the asks are not
    *     to be used
    */
-  static Asks read(PodView pod, List<String> problems) {
+  static Asks read(PodView pod, String resource, List<String> problems) {
     Map<String, String> annotations = pod.annotations();
     List<Container> containers = pod.containers();
+    Optional<GpuContainer> chosen = chosen(pod, resource);
     var asks = new ArrayList<Ask>();
     annotations.forEach(
         (key, value) -> {
           if (asksForShare(key)) {
-            target(containers, key, annotations, problems)
+            target(containers, chosen, key, annotations, problems)
                 .flatMap(container -> ask(container, key, value, problems))
                 .ifPresent(asks::add);
           }
@@ -84,7 +95,49 @@ record Asks(List<Ask> asks, int count) {
     int count = count(annotations, problems);
     contradictions(asks, count, problems);
     lonely(annotations, problems);
-    return new Asks(asks, count);
+    return new Asks(asks, count, chosen);
+  }
+
+  /** With the containers, too, that ask for whole GPUs by number. */
+  Asks withPlain(PodView pod, String resource) {
+    var all = new ArrayList<>(asks);
+    for (Container container : pod.containers()) {
+      boolean asked = asks.stream().anyMatch(a -> a.container().equals(container));
+      long requested = container.requested(resource);
+      if (!asked && requested > 0) {
+        int gpus = gpus(pod, container, requested);
+        if (gpus > 0) {
+          all.add(new Ask(container, new Wanted.Gpus(gpus), resource, String.valueOf(gpus)));
+        }
+      }
+    }
+    return new Asks(all, count, chosen);
+  }
+
+  /** Whether no share is asked for. */
+  boolean allPlain() {
+    return asks.stream().allMatch(a -> a.wanted() instanceof Wanted.Gpus);
+  }
+
+  /** The number that came, or what Tranche has made replicas of before; 0: no node has as many. */
+  private static int gpus(PodView pod, Container container, long requested) {
+    int before = Demand.wholeGpus(container.name(), pod.annotations());
+    String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
+    if (before > 0
+        && replicasPerGpu.matches("[1-9]\\d{0,4}")
+        && (long) before * Integer.parseInt(replicasPerGpu) == requested) {
+      return before;
+    }
+    return requested > COUNT_MAX ? 0 : (int) requested;
+  }
+
+  /** Nothing where every share names its container. */
+  private static Optional<GpuContainer> chosen(PodView pod, String resource) {
+    Map<String, String> annotations = pod.annotations();
+    boolean open =
+        annotations.keySet().stream().anyMatch(Asks::unnamed)
+            && !annotations.containsKey(Names.GPU_CONTAINER);
+    return open ? GpuContainer.choose(pod, resource) : Optional.empty();
   }
 
   /** Whether the annotation of that key asks for a share, well-formed or not. */
@@ -105,6 +158,7 @@ record Asks(List<Ask> asks, int count) {
 
   private static Optional<Container> target(
       List<Container> containers,
+      Optional<GpuContainer> chosen,
       String key,
       Map<String, String> annotations,
       List<String> problems) {
@@ -112,11 +166,12 @@ record Asks(List<Ask> asks, int count) {
         unnamed(key)
             ? annotations.get(Names.GPU_CONTAINER)
             : key.substring(key.indexOf('.', "tranche.dev/".length()) + 1);
+    if (named == null) {
+      return chosen.map(GpuContainer::container);
+    }
     Optional<Container> target =
-        containers.stream()
-            .filter(c -> named == null ? c.list().equals("containers") : c.name().equals(named))
-            .findFirst();
-    if (target.isEmpty() && named != null) {
+        containers.stream().filter(c -> c.name().equals(named)).findFirst();
+    if (target.isEmpty()) {
       String from = unnamed(key) ? Names.GPU_CONTAINER : key;
       String names =
           containers.stream()

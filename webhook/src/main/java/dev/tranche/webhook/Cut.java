@@ -19,17 +19,24 @@ import java.util.function.Predicate;
  * @param replicasPerGpu R
  * @param pinned the nodes disagree, so the pod must be kept on those that are cut this way
  * @param warning says so
- * @param nodes cut this way
+ * @param nodes cut this way that take the pod now
+ * @param reachable cut this way that may take it later, when a taint has gone
  */
-record Cut(int replicasPerGpu, boolean pinned, Optional<String> warning, List<GpuNode> nodes) {
+record Cut(
+    int replicasPerGpu,
+    boolean pinned,
+    Optional<String> warning,
+    List<GpuNode> nodes,
+    List<GpuNode> reachable) {
   Cut {
     nodes = List.copyOf(nodes);
+    reachable = List.copyOf(reachable);
   }
 
   /** Where the pod can land nowhere, the default decides. */
   static Cut of(Landing landing, int defaultReplicasPerGpu) {
     Map<Integer, Long> nodesByReplicas =
-        landing.able().stream().collect(groupingBy(Cut::replicas, TreeMap::new, counting()));
+        landing.open().stream().collect(groupingBy(Cut::replicas, TreeMap::new, counting()));
     int replicas = choose(nodesByReplicas, defaultReplicasPerGpu);
     String cuts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(", "));
     return new Cut(
@@ -38,6 +45,7 @@ record Cut(int replicasPerGpu, boolean pinned, Optional<String> warning, List<Gp
         nodesByReplicas.size() > 1
             ? Optional.of(Warning.NODES_DISAGREE.of(cuts, replicas))
             : Optional.empty(),
+        landing.open().stream().filter(n -> replicas(n) == replicas).toList(),
         landing.able().stream().filter(n -> replicas(n) == replicas).toList());
   }
 
@@ -51,7 +59,12 @@ record Cut(int replicasPerGpu, boolean pinned, Optional<String> warning, List<Gp
         n -> memoryMib.contains(n.labels().getOrDefault(Names.LABEL_MEMORY, ""));
     return memoryMib.isEmpty()
         ? this
-        : new Cut(replicasPerGpu, pinned, warning, nodes.stream().filter(labelled).toList());
+        : new Cut(
+            replicasPerGpu,
+            pinned,
+            warning,
+            nodes.stream().filter(labelled).toList(),
+            reachable.stream().filter(labelled).toList());
   }
 
   /** The default's, unless no node is cut that way: then that of most nodes, or the coarser. */

@@ -4,6 +4,7 @@ import static java.util.stream.Collectors.toMap;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
 import dev.tranche.webhook.PodView.Container;
 import dev.tranche.webhook.nodes.GpuNode;
 import java.util.ArrayList;
@@ -22,18 +23,42 @@ final class Denials {
 
   static List<String> of(PodView pod, List<Grant> grants, Cut cut, String resource) {
     var denials = new ArrayList<String>();
+    boolean seen = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
-      request(grant, resource, denials);
+      if (grant.wholeGpus() > 0) {
+        // As under NVIDIA's plugin, privileged or not.
+        continue;
+      }
+      request(grant, resource, seen, denials);
       if (grant.ask().container().privileged()) {
         denials.add(Denial.PRIVILEGED.of(grant.ask().container().name()));
       }
     }
-    pod(pod, cut, resource, denials);
-    size(demand(pod, grants, cut.replicasPerGpu(), resource), cut, denials);
+    boolean shares = grants.stream().anyMatch(g -> g.wholeGpus() == 0);
+    if (shares) {
+      pod(pod, resource, denials);
+    }
+    hostPid(pod, cut.reachable(), denials);
+    size(demand(pod, grants, cut.replicasPerGpu(), resource), cut, shares, denials);
     return denials;
   }
 
-  private static void request(Grant grant, String resource, List<String> denials) {
+  /**
+   * Of a pod that asks for replicas by number.
+   *
+   * @param nodes that it can land on
+   */
+  static List<String> ofPlain(PodView pod, List<GpuNode> nodes) {
+    var denials = new ArrayList<String>();
+    hostPid(pod, nodes, denials);
+    return denials;
+  }
+
+  /**
+   * @param seen Tranche wrote the request: the pod was restored or copied, or a webhook after ours
+   *     has changed it. If R is another one since then, the request is written anew.
+   */
+  private static void request(Grant grant, String resource, boolean seen, List<String> denials) {
     Container container = grant.ask().container();
     JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
@@ -41,7 +66,7 @@ final class Denials {
     long request = count(resources.path("requests").path(resource), requested);
     if (request != limit) {
       denials.add(Denial.REQUEST_AND_LIMIT.of(container.name(), resource, request, limit));
-    } else if (requested > 0 && requested != grant.replicas()) {
+    } else if (requested > 0 && requested != grant.replicas() && !seen) {
       denials.add(
           Denial.OWN_REQUEST.of(
               container.name(),
@@ -68,7 +93,7 @@ final class Denials {
     return quantity.isMissingNode() ? absent : Quantity.parse(quantity.asText("")).orElse(0);
   }
 
-  private static void pod(PodView pod, Cut cut, String resource, List<String> denials) {
+  private static void pod(PodView pod, String resource, List<String> denials) {
     String node = pod.text("nodeName");
     if (!node.isEmpty()) {
       denials.add(Denial.NODE_NAME.of(node));
@@ -77,20 +102,23 @@ final class Denials {
     if (whole.path("limits").has(resource) || whole.path("requests").has(resource)) {
       denials.add(Denial.POD_RESOURCES.of(resource));
     }
-    if (pod.spec().path("hostPID").asBoolean(false)) {
-      cut.nodes().stream()
-          .filter(GpuNode::sharesByMps)
-          .findFirst()
-          .map(n -> Denial.HOST_PID_WITH_MPS.of(n.name()))
-          .ifPresent(denials::add);
-    }
     if (pod.spec().path("os").path("name").asText("").equals("windows")) {
       denials.add(Denial.WINDOWS.of());
     }
   }
 
+  private static void hostPid(PodView pod, List<GpuNode> nodes, List<String> denials) {
+    if (pod.spec().path("hostPID").asBoolean(false)) {
+      nodes.stream()
+          .filter(GpuNode::sharesByMps)
+          .findFirst()
+          .map(n -> Denial.HOST_PID_WITH_MPS.of(n.name()))
+          .ifPresent(denials::add);
+    }
+  }
+
   /** More than one GPU where init containers ask; more than any node has. */
-  private static void size(Demand demand, Cut cut, List<String> denials) {
+  private static void size(Demand demand, Cut cut, boolean bySize, List<String> denials) {
     int replicas = cut.replicasPerGpu();
     boolean several = demand.containers().stream().anyMatch(c -> c.shares().size() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
@@ -98,6 +126,10 @@ final class Denials {
           Denial.INIT_ABOVE_ONE_GPU.of(
               replicas,
               several ? "several GPUs" : demand.peakReplicas() + " replicas at one moment"));
+      return;
+    }
+    if (!bySize) {
+      // An autoscaler may bring a larger node, and pods have waited for it before us.
       return;
     }
     int gpusMax = cut.gpusMax().orElse(Integer.MAX_VALUE);

@@ -1,6 +1,7 @@
 package dev.tranche.webhook;
 
 import dev.tranche.api.Fraction;
+import dev.tranche.api.Names;
 import dev.tranche.webhook.Asks.Ask;
 import dev.tranche.webhook.Asks.Wanted;
 import java.math.BigDecimal;
@@ -24,7 +25,8 @@ record Grant(Ask ask, int replicasPerGpu, long usableBytes, int shareReplicas, i
         .map(
             ask -> {
               int share = share(ask.wanted(), replicasPerGpu, usableBytes);
-              int replicas = Math.multiplyExact(share, asks.count());
+              int gpus = ask.wanted() instanceof Wanted.Gpus(int whole) ? whole : asks.count();
+              int replicas = Math.multiplyExact(share, gpus);
               return new Grant(ask, replicasPerGpu, usableBytes, share, replicas);
             })
         .toList();
@@ -35,11 +37,18 @@ record Grant(Ask ask, int replicasPerGpu, long usableBytes, int shareReplicas, i
       case Wanted.Share(Fraction fraction) -> fraction.replicas(replicasPerGpu);
       case Wanted.Memory(long bytes) ->
           Fraction.replicasOfMemory(bytes, usableBytes, replicasPerGpu);
+      case Wanted.Gpus gpus -> replicasPerGpu;
     };
+  }
+
+  /** Whole GPUs that a plain request asked for; 0: it is a share. */
+  int wholeGpus() {
+    return ask.wanted() instanceof Wanted.Gpus(int gpus) ? gpus : 0;
   }
 
   boolean roundedUp() {
     return switch (ask.wanted()) {
+      case Wanted.Gpus gpus -> false;
       case Wanted.Share(Fraction fraction) -> !fraction.exactIn(replicasPerGpu);
       case Wanted.Memory(long bytes) ->
           !BigInteger.valueOf(bytes)
@@ -63,6 +72,9 @@ record Grant(Ask ask, int replicasPerGpu, long usableBytes, int shareReplicas, i
   String warning() {
     String container = ask.container().name();
     return switch (ask.wanted()) {
+      case Wanted.Gpus(int gpus) ->
+          Warning.WHOLE_GPUS.of(
+              container, ask.key(), gpus, gpus, replicas, replicasPerGpu, Names.GPU_FRACTION);
       case Wanted.Share share ->
           Warning.ROUNDED_UP.of(container, ask.text(), fraction(), replicasPerGpu);
       case Wanted.Memory memory ->

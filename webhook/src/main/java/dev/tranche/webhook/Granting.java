@@ -44,7 +44,7 @@ sealed interface Granting {
    * @param nodes all that are labelled
    */
   static Granting of(PodView pod, Asks asks, List<GpuNode> nodes, MutationRules rules) {
-    Landing landing = Landing.of(pod, asks, nodes, rules.memory());
+    Landing landing = Landing.of(pod, asks, nodes, rules);
     Cut cut = Cut.of(landing, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
     cut.warning().ifPresent(warnings::add);
@@ -63,6 +63,11 @@ sealed interface Granting {
     };
   }
 
+  /** Once: of our own result the request is already in replicas. */
+  private static boolean multiplied(Grant grant, String resource) {
+    return grant.wholeGpus() > 0 && grant.ask().container().requested(resource) != grant.replicas();
+  }
+
   private static Granting of(
       PodView pod,
       Asks asks,
@@ -76,7 +81,11 @@ sealed interface Granting {
     if (!denials.isEmpty()) {
       return new Refused(denials);
     }
-    grants.stream().filter(Grant::roundedUp).map(Grant::warning).forEach(warnings::add);
+    String resource = rules.resources().getFirst();
+    grants.stream()
+        .filter(g -> g.roundedUp() || multiplied(g, resource))
+        .map(Grant::warning)
+        .forEach(warnings::add);
     asks.asks().stream()
         .map(Asks.Ask::container)
         .filter(c -> !c.spec().path("resources").path("claims").isEmpty())

@@ -139,7 +139,8 @@ final class HamiWords {
     } else if (percentage > 0) {
       say(container, MEMORY_PERCENTAGE, percentage, Names.GPU_FRACTION, percentage + "%");
     } else {
-      say(container, CORES, cores, Names.GPU_FRACTION, cores + "%");
+      // HAMi gives such a container all of a GPU's memory, and a share holds for both.
+      say(container, CORES, cores, Names.GPU_FRACTION, "1");
     }
     if (cores > 0 && memoryMib + percentage > 0) {
       pod.ignore(Dialect.HAMI, CORES, String.valueOf(cores));

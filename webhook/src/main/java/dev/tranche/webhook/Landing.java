@@ -6,6 +6,8 @@ import dev.tranche.api.Names;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.NodeSelection;
 import dev.tranche.webhook.nodes.ProductList;
+import dev.tranche.webhook.nodes.Taints;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Set;
 
@@ -15,22 +17,27 @@ import java.util.Set;
  * @param admitted labelled nodes that its nodeSelector, required affinity and list of models admit
  * @param able those whose GPUs are as many and as large as it asks for; where there are none, all
  *     that admit it, for the sentence that refuses the pod
+ * @param open of these, those that offer the resource and take the pod now: it tolerates their
+ *     taints, and they are not cordoned. Where there are none, those that offer it; else all.
  */
-record Landing(List<GpuNode> admitted, List<GpuNode> able) {
+record Landing(List<GpuNode> admitted, List<GpuNode> able, List<GpuNode> open) {
   /** More models than a cluster has. */
   private static final int PRODUCTS_MAX = 32;
 
   Landing {
     admitted = List.copyOf(admitted);
     able = List.copyOf(able);
+    open = List.copyOf(open);
   }
 
-  static Landing of(PodView pod, Asks asks, List<GpuNode> nodes, MutationRules.Memory memory) {
+  static Landing of(PodView pod, Asks asks, List<GpuNode> nodes, MutationRules rules) {
     var selection = new NodeSelection(pod.spec());
     var products = new ProductList(pod.annotations().get(Names.GPU_MODEL));
+    String nodeName = pod.text("nodeName");
     List<GpuNode> admitted =
         nodes.stream()
             .filter(n -> n.replicasPerGpu().isPresent())
+            .filter(n -> nodeName.isEmpty() || n.name().equals(nodeName))
             .filter(products::admits)
             .filter(selection::admits)
             .toList();
@@ -42,9 +49,23 @@ record Landing(List<GpuNode> admitted, List<GpuNode> able) {
             .filter(
                 n ->
                     wantedBytes == 0
-                        || n.usableBytes(memory.reserveBytes()).orElse(0) >= wantedBytes)
+                        || n.usableBytes(rules.memory().reserveBytes()).orElse(0) >= wantedBytes)
             .toList();
-    return new Landing(admitted, able.isEmpty() ? admitted : able);
+    List<GpuNode> fit = able.isEmpty() ? admitted : able;
+    return new Landing(admitted, fit, open(pod, fit, rules.resources().getFirst()));
+  }
+
+  /** Each step is left out where it would leave nothing: an autoscaler may bring such a node. */
+  private static List<GpuNode> open(PodView pod, List<GpuNode> able, String resource) {
+    List<GpuNode> offering = able.stream().filter(n -> n.offers(resource)).toList();
+    List<GpuNode> counted = offering.isEmpty() ? able : offering;
+    // Thousands of nodes have a few sets of taints.
+    var tolerated = new HashMap<Taints, Boolean>();
+    List<GpuNode> taking =
+        counted.stream()
+            .filter(n -> tolerated.computeIfAbsent(n.taints(), t -> t.toleratedBy(pod.spec())))
+            .toList();
+    return taking.isEmpty() ? counted : taking;
   }
 
   /**

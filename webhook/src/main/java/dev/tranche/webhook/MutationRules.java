@@ -14,6 +14,7 @@ import java.util.stream.Collectors;
  * @param runtimeClass that they get where it exists; empty: left alone
  * @param memory of GPUs where nodes do not say all of it
  * @param dialects other systems whose words are understood
+ * @param plainRequests what a number of the first resource counts on a pod that asks by it
  */
 public record MutationRules(
     List<String> resources,
@@ -21,13 +22,40 @@ public record MutationRules(
     String schedulerName,
     String runtimeClass,
     Memory memory,
-    Set<Dialect> dialects) {
+    Set<Dialect> dialects,
+    PlainRequests plainRequests) {
   public MutationRules {
     resources = List.copyOf(resources);
     dialects = Set.copyOf(dialects);
     if (resources.isEmpty() || defaultReplicasPerGpu < 1) {
       throw new IllegalArgumentException("a resource and at least 1 replica per GPU are needed");
     }
+  }
+
+  /** What {@code nvidia.com/gpu: N} means without an annotation. */
+  public enum PlainRequests {
+    /** So many whole GPUs. */
+    GPUS,
+    /** So many replicas, as under NVIDIA's plugin. */
+    REPLICAS
+  }
+
+  /** Plain requests count replicas. */
+  public MutationRules(
+      List<String> resources,
+      int defaultReplicasPerGpu,
+      String schedulerName,
+      String runtimeClass,
+      Memory memory,
+      Set<Dialect> dialects) {
+    this(
+        resources,
+        defaultReplicasPerGpu,
+        schedulerName,
+        runtimeClass,
+        memory,
+        dialects,
+        PlainRequests.REPLICAS);
   }
 
   /** With the default memory, and no words but ours. */
@@ -44,7 +72,13 @@ public record MutationRules(
     Set<Dialect> others =
         dialects.stream().filter(d -> d != dialect).collect(Collectors.toUnmodifiableSet());
     return new MutationRules(
-        resources, defaultReplicasPerGpu, schedulerName, runtimeClass, memory, others);
+        resources,
+        defaultReplicasPerGpu,
+        schedulerName,
+        runtimeClass,
+        memory,
+        others,
+        plainRequests);
   }
 
   /**

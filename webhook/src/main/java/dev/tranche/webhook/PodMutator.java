@@ -1,6 +1,7 @@
 package dev.tranche.webhook;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Names;
 import dev.tranche.webhook.Mutation.Denied;
 import dev.tranche.webhook.Mutation.Patched;
 import dev.tranche.webhook.Mutation.Unchanged;
@@ -40,7 +41,10 @@ public final class PodMutator {
     Translation translation = Translation.of(original, rules, cluster.nodes());
     PodView view = translation.view();
     var problems = new ArrayList<>(translation.problems());
-    Asks asks = Asks.read(view, problems);
+    Asks asks = Asks.read(view, resource(), problems);
+    if (countsGpus(view, cluster)) {
+      asks = asks.withPlain(view, resource());
+    }
     Wishes.check(view.annotations(), problems);
     if (!problems.isEmpty()) {
       return denied(problems);
@@ -58,16 +62,27 @@ public final class PodMutator {
           stamps = Stamps.of(granted.grants(), granted.cut().replicasPerGpu());
           granted.grants().forEach(grant -> Requests.write(grant, resource(), patch));
           writePodFields(view, cluster, granted::require, patch);
+          asks.chosen()
+              .ifPresent(
+                  c ->
+                      patch.add(
+                          c.container().name(), "metadata", "annotations", Names.GPU_CONTAINER));
+          asks.chosen().flatMap(GpuContainer::warning).ifPresent(warnings::add);
           warnings.addAll(granted.warnings());
         }
       }
     } else if (requestsOurs(view)) {
+      Landing landing = Landing.of(view, asks, cluster.nodes(), rules);
+      List<String> denials = Denials.ofPlain(view, landing.able());
+      if (!denials.isEmpty()) {
+        return denied(denials);
+      }
       writePodFields(view, cluster, affinity -> {}, patch);
     } else {
       Wishes.warnOfNoEffect(view.annotations(), warnings);
     }
     Wishes.warnOfUnknown(view.annotations(), warnings);
-    stamps.write(view.annotations(), patch);
+    stamps.write(view, patch);
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
 
@@ -92,7 +107,7 @@ public final class PodMutator {
   /** Left alone, but for our stamps: others believe them too. */
   private static Mutation foreign(PodView pod) {
     var patch = new JsonPatch();
-    Stamps.NONE.write(pod.annotations(), patch);
+    Stamps.NONE.write(pod, patch);
     List<String> warnings = foreignWarnings(pod);
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
@@ -102,6 +117,20 @@ public final class PodMutator {
         .map(key -> Warning.FOREIGN_SCHEDULER.of(pod.text("schedulerName"), key))
         .map(List::of)
         .orElse(List.of());
+  }
+
+  /**
+   * Whether a number of the resource is one of GPUs. On a node that is named past the scheduler and
+   * not known to be ours, it is what that node's plugin says.
+   */
+  private boolean countsGpus(PodView pod, MutationRules.Cluster cluster) {
+    String node = pod.text("nodeName");
+    boolean known =
+        node.isEmpty()
+            || cluster.nodes().stream()
+                .anyMatch(n -> n.name().equals(node) && n.replicasPerGpu().isPresent());
+    boolean windows = pod.spec().path("os").path("name").asText("").equals("windows");
+    return rules.plainRequests() == MutationRules.PlainRequests.GPUS && known && !windows;
   }
 
   private boolean requestsOurs(PodView pod) {

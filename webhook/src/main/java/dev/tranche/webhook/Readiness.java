@@ -2,6 +2,7 @@ package dev.tranche.webhook;
 
 import dev.tranche.webhook.tls.Kept;
 import dev.tranche.webhook.tls.Pair;
+import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -12,6 +13,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Readiness {
   private final Supplier<Optional<String>> cluster;
+  private final InstantSource clock;
   private volatile @Nullable Kept kept;
   private volatile @Nullable Pair served;
   private volatile String failure = "";
@@ -20,8 +22,9 @@ final class Readiness {
   /**
    * @param cluster what is not known of it yet, a sentence
    */
-  Readiness(Supplier<Optional<String>> cluster) {
+  Readiness(Supplier<Optional<String>> cluster, InstantSource clock) {
     this.cluster = cluster;
+    this.clock = clock;
   }
 
   void kept(Kept state) {
@@ -60,6 +63,11 @@ final class Readiness {
     Pair pair = served;
     if (pair == null || !state.verifies(pair)) {
       return Optional.of("not yet serving with a certificate that the caBundle verifies");
+    }
+    if (!clock.instant().isBefore(pair.expiry())) {
+      return Optional.of(
+          "the certificate that is served ended %s%s"
+              .formatted(pair.expiry(), failure.isEmpty() ? "" : "; " + failure));
     }
     return cluster.get();
   }

@@ -1,8 +1,11 @@
 package dev.tranche.webhook;
 
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.api.Names;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -13,25 +16,44 @@ import java.util.stream.Stream;
 record Stamps(Map<String, String> values) {
   static final Stamps NONE = new Stamps(Map.of());
   private static final List<String> OURS =
-      Stream.of(Names.REPLICAS_PER_GPU, Names.GRANTED_FRACTION, Names.GPU).sorted().toList();
+      Stream.of(Names.REPLICAS_PER_GPU, Names.GRANTED_FRACTION, Names.GPU, Names.GPUS_REQUESTED)
+          .sorted()
+          .toList();
 
   static Stamps of(List<Grant> grants, int replicasPerGpu) {
-    String replicas = String.valueOf(replicasPerGpu);
+    var values = new HashMap<String, String>();
+    values.put(Names.REPLICAS_PER_GPU, String.valueOf(replicasPerGpu));
     List<Grant> rounded = grants.stream().filter(Grant::roundedUp).toList();
-    if (rounded.isEmpty()) {
-      return new Stamps(Map.of(Names.REPLICAS_PER_GPU, replicas));
+    if (!rounded.isEmpty()) {
+      values.put(
+          Names.GRANTED_FRACTION,
+          grants.size() == 1
+              ? rounded.getFirst().fraction()
+              : named(rounded.stream(), Grant::fraction));
     }
-    String granted =
-        grants.size() == 1
-            ? rounded.getFirst().fraction()
-            : rounded.stream()
-                .map(g -> g.ask().container().name() + "=" + g.fraction())
-                .collect(Collectors.joining(","));
-    return new Stamps(Map.of(Names.REPLICAS_PER_GPU, replicas, Names.GRANTED_FRACTION, granted));
+    if (grants.stream().anyMatch(g -> g.wholeGpus() > 0)) {
+      values.put(
+          Names.GPUS_REQUESTED,
+          named(
+              grants.stream().filter(g -> g.wholeGpus() > 0), g -> String.valueOf(g.wholeGpus())));
+    }
+    return new Stamps(Map.copyOf(values));
   }
 
-  /** The map is there where there are stamps to write: an annotation asked for them. */
-  void write(Map<String, String> annotations, JsonPatch patch) {
+  private static String named(Stream<Grant> grants, Function<Grant, String> value) {
+    return grants
+        .map(g -> g.ask().container().name() + "=" + value.apply(g))
+        .collect(Collectors.joining(","));
+  }
+
+  /**
+   * @param pod as it is after what the patch has done to its annotations so far
+   */
+  void write(PodView pod, JsonPatch patch) {
+    if (!values.isEmpty() && !pod.pod().path("metadata").path("annotations").isObject()) {
+      patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
+    }
+    Map<String, String> annotations = pod.annotations();
     for (String stamp : OURS) {
       String value = values.get(stamp);
       if (value != null && !value.equals(annotations.get(stamp))) {

@@ -16,6 +16,12 @@ enum Warning {
   UNKNOWN("annotation %s is unknown to Tranche and has no effect"),
   FOREIGN_SCHEDULER(
       "this pod's schedulerName is \"%s\", so Tranche leaves it alone, and its %s has no effect"),
+  WHOLE_GPUS(
+      "container %s requests %s: %d and gets %d whole GPUs, counted as %d replicas of 1/%d GPU. For a part of a GPU say %s"),
+  PROXY_SKIPPED(
+      "container %s gets this pod's share of a GPU: container %s before it is added by %s and uses none. For another say %s"),
+  CONTAINER_CHOSEN(
+      "container %s gets this pod's share of a GPU: it is the first of %d containers, and no annotation names one. For another say %s"),
   CLAIMS(
       "container %s has a resource claim beside its share of a GPU; where a DRA driver gives out the same GPUs, the two do not know of each other"),
   OTHERS_WORD("%s is %s's word; Tranche reads it as %s: \"%s\""),

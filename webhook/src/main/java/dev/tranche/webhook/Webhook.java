@@ -46,7 +46,7 @@ final class Webhook {
     this.client = client;
     cluster = new ClusterWatch(client, config.rules().runtimeClass(), config.rules().resources());
     guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
-    readiness = new Readiness(cluster::missing);
+    readiness = new Readiness(cluster::missing, InstantSource.system());
     keeper =
         new TlsKeeper(
             client,

@@ -86,6 +86,7 @@ record WebhookConfig(
                 ? 0
                 : memory("--default-gpu-memory", flags.defaultGpuMemory, errors));
     Set<Dialect> dialects = dialects(flags.compat, errors);
+    MutationRules.PlainRequests plain = plainRequests(flags.plainRequests, errors);
     Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
     Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
     Duration drain = duration("--drain-delay", flags.drainDelay, 0, errors);
@@ -117,7 +118,13 @@ record WebhookConfig(
             listen,
             metrics,
             new MutationRules(
-                resources, replicas, flags.schedulerName, flags.runtimeClass, memory, dialects),
+                resources,
+                replicas,
+                flags.schedulerName,
+                flags.runtimeClass,
+                memory,
+                dialects,
+                plain),
             new TlsKeeper.Making(
                 certManager, authority, certificate, flags.schedulerClientCertificate),
             drain,
@@ -182,6 +189,17 @@ record WebhookConfig(
       }
     }
     return dialects;
+  }
+
+  private static MutationRules.PlainRequests plainRequests(String value, List<String> errors) {
+    return switch (value) {
+      case "gpus" -> MutationRules.PlainRequests.GPUS;
+      case "replicas" -> MutationRules.PlainRequests.REPLICAS;
+      default -> {
+        errors.add("--plain-requests is \"%s\"; allowed are gpus and replicas".formatted(value));
+        yield MutationRules.PlainRequests.REPLICAS;
+      }
+    };
   }
 
   private static Duration duration(String flag, String value, int secondsMin, List<String> errors) {

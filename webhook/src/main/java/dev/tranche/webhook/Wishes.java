@@ -24,7 +24,8 @@ final class Wishes {
           Names.GPU_UUID,
           Names.GPU,
           Names.REPLICAS_PER_GPU,
-          Names.GRANTED_FRACTION);
+          Names.GRANTED_FRACTION,
+          Names.GPUS_REQUESTED);
 
   private Wishes() {}
 

@@ -14,7 +14,8 @@ import java.util.List;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 import java.util.regex.Pattern;
-import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.EnumSource;
 
 /** What holds for any pod on any nodes. */
 class PodMutatorPropertyTest {
@@ -45,10 +46,11 @@ class PodMutatorPropertyTest {
           "nvidia.com/use-gputype",
           "mine");
 
-  private final PodMutator mutator = new PodMutator(Reviews.RULES);
-
-  @Test
-  void anyPod_isDeniedInSentences_orRewrittenOnce_andOnlyInOurPlaces() {
+  @ParameterizedTest
+  @EnumSource
+  void anyPod_isDeniedInSentences_orRewrittenOnce_andOnlyInOurPlaces(
+      MutationRules.PlainRequests plain) {
+    var mutator = new PodMutator(PlainRequestsTest.rules(plain));
     long seed = System.nanoTime();
     var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
     int patched = 0;

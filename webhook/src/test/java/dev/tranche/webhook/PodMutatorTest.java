@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.Taints;
 import java.util.List;
 import java.util.Map;
 import java.util.random.RandomGeneratorFactory;
@@ -36,7 +37,9 @@ class PodMutatorTest {
     ObjectNode expected = before.deepCopy();
     ((ObjectNode) expected.at("/spec/containers/0/resources/limits")).put(GPU, "3");
     ((ObjectNode) expected.at("/spec/containers/0/resources/requests")).put(GPU, "3");
-    ((ObjectNode) expected.at("/metadata/annotations")).put("tranche.dev/replicas-per-gpu", "10");
+    ((ObjectNode) expected.at("/metadata/annotations"))
+        .put("tranche.dev/gpu-container", expected.at("/spec/containers/0/name").asText())
+        .put("tranche.dev/replicas-per-gpu", "10");
     ((ObjectNode) expected.path("spec"))
         .put("schedulerName", "tranche-scheduler")
         .put("runtimeClassName", "nvidia");
@@ -255,6 +258,42 @@ class PodMutatorTest {
     assertThat(denial(asking, EMPTY)).contains("requests nvidia.com/gpu: 1").contains("5 replicas");
   }
 
+  /** Restored by Velero, or copied by kubectl debug --copy-to. */
+  @ParameterizedTest
+  @ValueSource(strings = {"deployment", "job", "sidecar-and-init"})
+  void ownResult_afterRHasChanged_isCutAnew(String name) {
+    var before = cluster(node("a", 10, 8));
+    var now = cluster(node("a", 4, 8));
+    JsonNode restored = apply(mutator.mutate(pod(name), before), pod(name));
+    JsonNode fresh = apply(mutator.mutate(pod(name), now), pod(name));
+    assertThat(apply(mutator.mutate(restored, now), restored)).isEqualTo(fresh);
+  }
+
+  @Test
+  void hostPid_withAPlainRequest_isDeniedWhereGpusAreSharedByMps() {
+    ObjectNode plain = pod("plain-gpu");
+    ((ObjectNode) plain.path("spec")).put("hostPID", true);
+    var mps =
+        new GpuNode(
+            "m", Map.of("nvidia.com/gpu.replicas", "10", "nvidia.com/gpu.sharing-strategy", "mps"));
+    assertThat(denial(plain, cluster(mps))).contains("hostPID", "node m");
+    assertThat(denial(plain, cluster(node("a", 10, 1)))).isEqualTo("not denied");
+  }
+
+  @Test
+  void migDevices_areNoGpusOfAnotherModel() {
+    var labels =
+        Map.of(
+            "nvidia.com/gpu.replicas", "10",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.product", "A100");
+    var partitioned =
+        new GpuNode("a", labels, Map.of(GPU, 10L, "nvidia.com/mig-1g.5gb", 7L), Taints.NONE);
+    assertThat(partitioned.mixed()).isFalse();
+    assertThat(denial(annotated("gpu-fraction", "2"), cluster(partitioned)))
+        .contains("more than 1");
+  }
+
   @Test
   void privilegedContainer_withAFraction_isDenied() {
     ObjectNode asking = annotated("gpu-fraction", "0.5");
@@ -339,9 +378,10 @@ class PodMutatorTest {
             "nvidia.com/gpu.replicas", "10",
             "nvidia.com/gpu.count", "1",
             "nvidia.com/gpu.product", "T4");
-    var mixed = new GpuNode("a", labels, 30);
+    var mixed = new GpuNode("a", labels, Map.of(GPU, 30L), Taints.NONE);
+    var plain = new GpuNode("b", labels, Map.of(GPU, 10L), Taints.NONE);
     ObjectNode asking = annotated("gpu-fraction", "3", "gpu-model", "A100");
-    Mutation mutation = mutator.mutate(asking, cluster(mixed, new GpuNode("b", labels, 10)));
+    Mutation mutation = mutator.mutate(asking, cluster(mixed, plain));
     assertThat(warnings(mutation)).isEmpty();
     assertThat(Reviews.expressions(apply(mutation, asking))).isEmpty();
   }

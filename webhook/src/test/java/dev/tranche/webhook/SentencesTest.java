@@ -75,7 +75,8 @@ class SentencesTest {
       ObjectNode labelled = ((ObjectNode) pod.path("metadata")).putObject("labels");
       labels.forEach(labelled::put);
       pod.set("spec", json(spec.replace('\'', '"')));
-      return MUTATOR.mutate(pod, new MutationRules.Cluster(nodes, true));
+      boolean plain = spec.contains("'nvidia.com/gpu':'7'");
+      return (plain ? WHOLE : MUTATOR).mutate(pod, new MutationRules.Cluster(nodes, true));
     }
   }
 
@@ -166,6 +167,13 @@ class SentencesTest {
           warned(Warning.UNKNOWN, Pod.of("{'gpu-fracton':'1'}")),
           warned(Warning.UNKNOWN, Pod.of("{'fraction':'1'}")),
           warned(Warning.FOREIGN_SCHEDULER, Pod.of(HALF).with("'schedulerName':'kai-scheduler'")),
+          warned(Warning.WHOLE_GPUS, Pod.of("{}", "'resources':{'limits':{'nvidia.com/gpu':'7'}}")),
+          warned(
+              Warning.PROXY_SKIPPED,
+              new Pod(HALF, "{'containers':[{'name':'istio-proxy'},{'name':'a'}]}", List.of(T4))),
+          warned(
+              Warning.CONTAINER_CHOSEN,
+              new Pod(HALF, "{'containers':[{'name':'a'},{'name':'b'}]}", List.of(T4))),
           warned(Warning.CLAIMS, Pod.of(HALF, "'resources':{'claims':[{'name':'nic'}]}")),
           warned(Warning.OTHERS_WORD, Pod.of("{'kai:gpu-fraction':'0.5'}")),
           warned(
@@ -184,6 +192,10 @@ class SentencesTest {
             Mutation.Denied.class,
             denied -> assertThat(denied.message()).containsPattern(pattern(denial.template())));
   }
+
+  /** Where a number counts GPUs. */
+  private static final PodMutator WHOLE =
+      new PodMutator(PlainRequestsTest.rules(MutationRules.PlainRequests.GPUS));
 
   @ParameterizedTest
   @MethodSource("warnings")

@@ -77,10 +77,19 @@ class TranslationTest {
         .contains("nvidia.com/gpucores: \"30\" is HAMi's word and has no effect with Tranche");
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"gpumem-percentage", "gpucores"})
-  void hami_percentages_areFractions(String resource) {
-    String text = hami("'nvidia.com/" + resource + "':25", "");
+  /** There the container has all of the memory, so a quarter would be less than it had. */
+  @Test
+  void hami_coresAlone_areAWholeGpu() {
+    String text = hami("'nvidia.com/gpucores':25", "");
+    JsonNode after = apply(mutate(text), pod(text));
+    assertThat(annotation(after, "gpu-fraction.a")).isEqualTo("1");
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(mutate(after)).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
+  void hami_percentages_areFractions() {
+    String text = hami("'nvidia.com/gpumem-percentage':25", "");
     JsonNode after = apply(mutate(text), pod(text));
     assertThat(annotation(after, "gpu-fraction.a")).isEqualTo("25%");
     assertThat(replicas(after)).isEqualTo("3");
@@ -113,7 +122,7 @@ class TranslationTest {
     String text =
         hami("'nvidia.com/gpucores':50", "").replace("'name':'a'", "'name':'" + name + "'");
     JsonNode after = apply(mutate(text), pod(text));
-    assertThat(annotation(after, "gpu-fraction")).isEqualTo("50%");
+    assertThat(annotation(after, "gpu-fraction")).isEqualTo("1");
     assertThat(annotation(after, "gpu-container")).isEqualTo(name);
   }
 
@@ -281,7 +290,7 @@ class TranslationTest {
         IntStream.range(0, 1_000)
             .mapToObj("'nvidia.com/container.c%d.gpus.devices':'x'"::formatted)
             .collect(Collectors.joining(","));
-    assertThat(warnings(mutate(kaiOf("'gpu-fraction':'0.5'," + many)))).hasSize(9);
+    assertThat(warnings(mutate(kaiOf("'gpu-fraction':'0.5'," + many)))).hasSize(10);
   }
 
   @Test

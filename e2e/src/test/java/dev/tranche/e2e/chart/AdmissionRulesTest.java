@@ -3,6 +3,7 @@ package dev.tranche.e2e.chart;
 import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Fraction;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MatchCondition;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhook;
@@ -193,6 +194,61 @@ class AdmissionRulesTest {
             v ->
                 assertThat(page)
                     .contains(v.getMessage().substring(0, v.getMessage().indexOf(':') + 1)));
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "'template':{'metadata':{'annotations':%s},'spec':{}}",
+        "'jobTemplate':{'spec':{'template':{'metadata':{'annotations':%s},'spec':{}}}}"
+      })
+  void workload_isWarnedOfWhatItsPodsWouldNotGet(String form) {
+    var warns = policy("tranche-workload-annotations");
+    String good = form.replace("%s", "{'tranche.dev/gpu-fraction':'0.3'}");
+    for (String bare :
+        List.of(form.replace("%s", "{}"), form.replace("'annotations':%s", ""), good)) {
+      assertThat(allowed(warns, "{'metadata':{},'spec':{" + bare + "}}", "{}", "me")).isTrue();
+    }
+    String misplaced = "{'metadata':{'annotations':" + HALF + "},'spec':{%s}}";
+    assertThat(allowed(warns, misplaced.replace("%s", good), "{}", "me")).isTrue();
+    for (String none :
+        List.of(form.replace("%s", "{}"), form.replace("'metadata':{'annotations':%s},", ""))) {
+      assertThat(allowed(warns, misplaced.replace("%s", none), "{}", "me")).isFalse();
+      assertThat(
+              allowed(warns, misplaced.replace("%s", none), "{}", "system:kube-controller-manager"))
+          .isTrue();
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "0.3, true",
+    "30%, true",
+    "0.5%, true",
+    "1/3, true",
+    "' 1 / 3 ', true",
+    "1, true",
+    "2, true",
+    "1.0, true",
+    ".5, true",
+    "010, true",
+    "0.30000000000000004, true",
+    "0, false",
+    "0.0, false",
+    "0%, false",
+    "1.5, false",
+    "half, false",
+    "-0.5, false",
+    "'', false"
+  })
+  void fractionInATemplate_isWarnedOf_whereTheWebhookWouldDenyIt(String text, boolean allowed) {
+    String workload =
+        "{'metadata':{},'spec':{'template':{'metadata':{'annotations':{'tranche.dev/gpu-fraction.a':'%s'}}}}}";
+    assertThat(
+            allowed(
+                policy("tranche-workload-annotations"), workload.replace("%s", text), "{}", "me"))
+        .isEqualTo(allowed);
+    assertThat(Fraction.parse(text) instanceof Fraction.Parsed.Valid).isEqualTo(allowed);
   }
 
   private static boolean allowed(

@@ -154,7 +154,8 @@ class RenderingTest {
         .contains("path: /mutate/guard/deny", "resources: [pods/ephemeralcontainers]")
         .contains("--guard-mode=deny")
         .contains("values: [\"tranche\",\"kube-system\",\"gpu-operator\"");
-    assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(5);
+    // Four entries, and the policy that only warns.
+    assertThat(on.split("failurePolicy: Ignore", -1)).hasSize(6);
     assertThat(render(Map.of("guard.enabled", false))).doesNotContain("/mutate/guard");
   }
 
@@ -230,6 +231,18 @@ class RenderingTest {
         .contains("rollingUpdate: {maxUnavailable: 0, maxSurge: 1}", "fieldPath: status.podIP")
         .contains("kind: PodDisruptionBudget\nmetadata:\n  name: tranche-extender\n")
         .doesNotContain("type: Recreate");
+  }
+
+  @Test
+  void plainRequests_countGpus_unlessAConfigInNvidiasFormatIsBrought() {
+    assertThat(render(Map.of())).contains("--plain-requests=gpus");
+    assertThat(render(Map.of("config.name", "mine"))).contains("--plain-requests=replicas");
+    assertThat(render(Map.of("config.map.default", "version: v1")))
+        .contains("--plain-requests=replicas");
+    assertThat(render(Map.of("nodePlugin.enabled", false))).contains("--plain-requests=replicas");
+    assertThat(render(Map.of("config.name", "mine", "plainRequests", "gpus")))
+        .contains("--plain-requests=gpus");
+    assertThat(render(Map.of("plainRequests", "replicas"))).contains("--plain-requests=replicas");
   }
 
   private static String render(Map<String, Object> values) {

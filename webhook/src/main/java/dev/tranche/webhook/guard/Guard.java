@@ -23,7 +23,7 @@ public final class Guard {
 
   /**
    * @param nodeResources names of the resources that a node has some of, by the node's name; empty
-   *     where it is not known
+   *     where the node is not known
    */
   public Guard(GuardRules rules, Function<String, Set<String>> nodeResources) {
     this.rules = rules;
@@ -115,11 +115,16 @@ public final class Guard {
 
   /**
    * The scheduler keeps a pod from nodes that lack what it requests. Past the scheduler the kubelet
-   * runs it all the same, without a device, so there the request alone proves nothing.
+   * runs it all the same, without a device, so there the request alone proves nothing. Of a node
+   * without our labels nothing is known, and a GPU that was asked for is not taken away.
    */
   private boolean counted(Candidate pod, String resource) {
     String node = pod.spec().path("nodeName").asText("");
-    return node.isEmpty() || nodeResources.apply(node).contains(resource);
+    if (node.isEmpty()) {
+      return true;
+    }
+    Set<String> known = nodeResources.apply(node);
+    return known.isEmpty() || known.contains(resource);
   }
 
   /** The digits before a suffix or an exponent decide. */

@@ -125,14 +125,16 @@ public final class ClusterWatch implements AutoCloseable {
 
   private GpuNode node(SlimNode node) {
     Map<String, String> labels = node.getMetadata().getLabels();
-    long replicas =
+    Map<String, Long> capacity =
         node.getStatus().capacity().entrySet().stream()
             .filter(e -> gpuResources.contains(e.getKey()))
-            .map(Map.Entry::getValue)
-            .filter(quantity -> quantity.matches("\\d{1,9}"))
-            .mapToLong(Long::parseLong)
-            .sum();
-    return new GpuNode(node.getMetadata().getName(), labels == null ? Map.of() : labels, replicas);
+            .filter(e -> e.getValue().matches("\\d{1,9}"))
+            .collect(Collectors.toMap(Map.Entry::getKey, e -> Long.parseLong(e.getValue())));
+    return new GpuNode(
+        node.getMetadata().getName(),
+        labels == null ? Map.of() : labels,
+        capacity,
+        Taints.of(node.getSpec()));
   }
 
   @Override
@@ -149,6 +151,7 @@ public final class ClusterWatch implements AutoCloseable {
     @Override
     public void onUpdate(SlimNode before, SlimNode now) {
       if (!before.getMetadata().getLabels().equals(now.getMetadata().getLabels())
+          || !before.getSpec().equals(now.getSpec())
           || !before.getStatus().equals(now.getStatus())) {
         changes.incrementAndGet();
       }

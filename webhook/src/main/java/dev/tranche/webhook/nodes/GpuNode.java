@@ -13,6 +13,10 @@ import java.util.regex.Pattern;
  */
 public final class GpuNode {
   private static final String LABEL_COUNT = "nvidia.com/gpu.count";
+
+  /** A MIG device is a part of a GPU, not another one. */
+  private static final String MIG = "nvidia.com/mig-";
+
   private static final Pattern POSITIVE = Pattern.compile("[1-9]\\d{0,8}");
   private static final long MIB = 1L << 20;
 
@@ -21,6 +25,8 @@ public final class GpuNode {
 
   private final String name;
   private final Map<String, String> labels;
+  private final Map<String, Long> capacity;
+  private final Taints taints;
   private final long replicas;
   private final OptionalInt replicasPerGpu;
   private final OptionalInt gpus;
@@ -28,19 +34,26 @@ public final class GpuNode {
   private final OptionalInt usableMib;
   private final Optional<String> product;
 
-  /** A node of one model. */
+  /** A node of one model, whose capacity is not known. */
   public GpuNode(String name, Map<String, String> labels) {
-    this(name, labels, 0);
+    this(name, labels, Map.of(), Taints.NONE);
   }
 
   /**
    * @param labels all of them, since pods select by any
-   * @param replicas of all its GPUs, by its capacity; 0: not known
+   * @param capacity replicas of its GPUs' resources; empty: not known
    */
-  public GpuNode(String name, Map<String, String> labels, long replicas) {
+  public GpuNode(
+      String name, Map<String, String> labels, Map<String, Long> capacity, Taints taints) {
     this.name = name;
-    this.replicas = replicas;
     this.labels = Map.copyOf(labels);
+    this.capacity = Map.copyOf(capacity);
+    this.taints = taints;
+    replicas =
+        this.capacity.entrySet().stream()
+            .filter(e -> !e.getKey().startsWith(MIG))
+            .mapToLong(Map.Entry::getValue)
+            .sum();
     OptionalInt cut = positive(Names.LABEL_REPLICAS);
     replicasPerGpu = cut.orElse(0) > REPLICAS_MAX ? OptionalInt.empty() : cut;
     gpus = positive(LABEL_COUNT);
@@ -55,6 +68,15 @@ public final class GpuNode {
 
   public Map<String, String> labels() {
     return labels;
+  }
+
+  /** Whether its kubelet counts some of a resource. */
+  public boolean offers(String resource) {
+    return capacity.getOrDefault(resource, 0L) > 0;
+  }
+
+  public Taints taints() {
+    return taints;
   }
 
   /**

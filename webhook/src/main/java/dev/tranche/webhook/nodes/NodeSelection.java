@@ -6,7 +6,7 @@ import java.util.stream.StreamSupport;
 
 /**
  * Whether a pod's nodeSelector and required node affinity admit a node, judged as kube-scheduler
- * does. Taints are left out: they say who may come, not what the node is.
+ * does. Taints are judged apart ({@link Taints}): they come and go, and a pod may wait for that.
  */
 public final class NodeSelection {
   private final JsonNode nodeSelector;

@@ -13,6 +13,7 @@ import io.fabric8.kubernetes.model.annotation.Plural;
 import io.fabric8.kubernetes.model.annotation.Singular;
 import io.fabric8.kubernetes.model.annotation.Version;
 import java.io.Serializable;
+import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -33,7 +34,32 @@ public class SlimNode implements HasMetadata {
   private static final long serialVersionUID = 1;
 
   private ObjectMeta metadata = new ObjectMeta();
+  private Spec spec = new Spec(List.of(), false);
   private Status status = new Status(Map.of());
+
+  /** Whom the node takes. */
+  @JsonIgnoreProperties(ignoreUnknown = true)
+  public record Spec(List<Taint> taints, boolean unschedulable) implements Serializable {
+    public Spec(
+        @JsonProperty("taints") @Nullable List<Taint> taints,
+        @JsonProperty("unschedulable") boolean unschedulable) {
+      this.taints = taints == null ? List.of() : List.copyOf(taints);
+      this.unschedulable = unschedulable;
+    }
+  }
+
+  /** As the API has it. */
+  @JsonIgnoreProperties(ignoreUnknown = true)
+  public record Taint(String key, String value, String effect) implements Serializable {
+    public Taint(
+        @JsonProperty("key") @Nullable String key,
+        @JsonProperty("value") @Nullable String value,
+        @JsonProperty("effect") @Nullable String effect) {
+      this.key = key == null ? "" : key;
+      this.value = value == null ? "" : value;
+      this.effect = effect == null ? "" : effect;
+    }
+  }
 
   /** What the node has, of which we read the GPUs' resources. */
   @JsonIgnoreProperties(ignoreUnknown = true)
@@ -41,6 +67,14 @@ public class SlimNode implements HasMetadata {
     public Status(@JsonProperty("capacity") @Nullable Map<String, String> capacity) {
       this.capacity = capacity == null ? Map.of() : Map.copyOf(capacity);
     }
+  }
+
+  public Spec getSpec() {
+    return spec;
+  }
+
+  public void setSpec(@Nullable Spec spec) {
+    this.spec = spec == null ? new Spec(List.of(), false) : spec;
   }
 
   public Status getStatus() {

@@ -48,10 +48,11 @@ final class ForeignRound implements Round {
   private Pair pair(String secret) {
     return held(secret)
         .pair("tls.crt", "tls.key")
+        .filter(Renewal::fits)
         .orElseThrow(
             () ->
                 new IllegalStateException(
-                    "Secret %s/%s has no tls.crt and tls.key that can be read (ECDSA, PKCS #8); cert-manager writes it, see its Certificate %2$s"
+                    "Secret %s/%s has no tls.crt and tls.key that can be read and belong together (ECDSA, PKCS #8); cert-manager writes it, see its Certificate %2$s"
                         .formatted(names.namespace(), secret)));
   }
 

@@ -50,12 +50,14 @@ final class Renewal {
     }
   }
 
-  private static boolean fits(Pair pair) {
+  /** Whether the key is the certificate's. */
+  static boolean fits(Pair pair) {
     try {
       Signature signature = Signature.getInstance("SHA256withECDSA");
       signature.initSign(pair.key());
       byte[] signed = signature.sign();
-      signature.initVerify(pair.certificate());
+      // By the key alone: the usages of an authority's certificate allow no other signature.
+      signature.initVerify(pair.certificate().getPublicKey());
       return signature.verify(signed);
     } catch (GeneralSecurityException notAPair) {
       return false;

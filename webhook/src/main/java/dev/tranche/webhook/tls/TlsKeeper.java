@@ -30,6 +30,9 @@ public final class TlsKeeper implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closed;
 
+  /** The keeper's thread's alone. */
+  private String told = "";
+
   /**
    * How certificates come to be.
    *
@@ -91,16 +94,27 @@ public final class TlsKeeper implements AutoCloseable {
         kept.accept(state);
         // Until the chart's last object is there, look often.
         pause = state.missing().isPresent() ? INTERVAL_MIN : interval;
-      } catch (RuntimeException e) {
+        told = "";
+      } catch (Throwable e) {
+        // Future.await throws what the future failed with, checked or not, as when a port is taken.
+        // Whatever it was, certificates end if nobody keeps them.
         if (closed) {
           return;
         }
         String reason = "certificates are not kept or not served: " + e;
-        LOG.warn("{}; next try in {} s", reason, pause.toSeconds());
+        tell(reason, e);
         failed.accept(reason);
         pause = pause.multipliedBy(2).compareTo(interval) > 0 ? interval : pause.multipliedBy(2);
       }
       await(pause);
+    }
+  }
+
+  /** Once, since a cause that needs a person stays for hours. */
+  private void tell(String reason, Throwable e) {
+    if (!reason.equals(told)) {
+      LOG.warn("{}; tried again every {} s at least", reason, interval.toSeconds(), e);
+      told = reason;
     }
   }
 

@@ -85,6 +85,12 @@ final class TlsRound implements Round {
           "Secret %s/%s holds no authority that can be read (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); delete it, and a new one is made"
               .formatted(names.namespace(), names.authoritySecret()));
     }
+    if (before.isPresent() && !Renewal.fits(before.get().signing())) {
+      // What it signed would verify nowhere, and would be made anew in every round.
+      throw new IllegalStateException(
+          "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore the two together, or delete the Secret, and new ones are made"
+              .formatted(names.namespace(), names.authoritySecret()));
+    }
     Authorities current =
         before
             .map(b -> b.at(now, Authorities.overlap(making.authorityLife()), () -> made(now)))

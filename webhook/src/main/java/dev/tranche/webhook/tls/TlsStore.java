@@ -107,6 +107,7 @@ final class TlsStore {
                 new Authorities(
                     signing,
                     held.pair("next.crt", "next.key")
+                        .filter(Renewal::fits)
                         .map(next -> new Authorities.Successor(next, held.instant(PUBLISHED))),
                     held.certificates("former.crt").stream().findFirst()));
   }

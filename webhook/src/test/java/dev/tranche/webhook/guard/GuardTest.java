@@ -30,7 +30,12 @@ class GuardTest {
               Set.of("monitoring:dcgm-exporter"),
               List.of("example.com/shared"),
               "/var/lib/k0s/kubelet"),
-          node -> node.equals("gpu-1") ? Set.of("nvidia.com/gpu") : Set.of());
+          node ->
+              switch (node) {
+                case "gpu-1" -> Set.of("cpu", "nvidia.com/gpu");
+                case "cpu-1" -> Set.of("cpu");
+                default -> Set.of();
+              });
 
   @Test
   void containersWithoutARequest_getTheVoid_initAndSidecarsToo() {
@@ -80,7 +85,8 @@ class GuardTest {
   @CsvSource({
     "gpu-1,nvidia.com/gpu,true",
     "gpu-1,nvidia.com/mig-1g.5gb,false",
-    "x,nvidia.com/gpu,false"
+    "cpu-1,nvidia.com/gpu,false",
+    "unknown,nvidia.com/gpu,true"
   })
   void requestPastTheScheduler_countsWhereTheNodeHasIt(
       String node, String resource, boolean counts) {

@@ -9,9 +9,15 @@ public final class Pairs {
   private Pairs() {}
 
   public static Pair serving(String dnsName) {
-    Instant now = Instant.now();
-    Pair authority = Authority.create("test", now, Duration.ofDays(1));
+    return signedBy(authority(), dnsName);
+  }
+
+  public static Pair authority() {
+    return Authority.create("test", Instant.now(), Duration.ofDays(1));
+  }
+
+  public static Pair signedBy(Pair authority, String dnsName) {
     return Authority.issue(
-        authority, Authority.Use.SERVER, List.of(dnsName), now, Duration.ofDays(1));
+        authority, Authority.Use.SERVER, List.of(dnsName), Instant.now(), Duration.ofDays(1));
   }
 }

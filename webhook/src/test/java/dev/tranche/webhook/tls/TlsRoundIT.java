@@ -1,5 +1,6 @@
 package dev.tranche.webhook.tls;
 
+import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -11,6 +12,7 @@ import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
@@ -154,6 +156,43 @@ class TlsRoundIT {
     assertThatThrownBy(() -> round(NOW).keep())
         .hasMessageContaining("Secret tranche-system/tranche-ca holds no authority")
         .hasMessageContaining("delete it");
+  }
+
+  /** As after half of a backup was restored. */
+  @Test
+  void keyOfAnotherAuthority_isNamed_andNothingIsSignedWithIt() {
+    Kept first = round(NOW).keep();
+    String other = Authority.create("other", NOW, AUTHORITY_LIFE).keyPem();
+    client
+        .resource(
+            new SecretBuilder(secret("tranche-ca"))
+                .addToData("ca.key", Base64.getEncoder().encodeToString(other.getBytes(US_ASCII)))
+                .build())
+        .update();
+    assertThatThrownBy(() -> round(NOW.plus(Duration.ofDays(61))).keep())
+        .hasMessageContaining("Secret tranche-system/tranche-ca: ca.key is not the key")
+        .hasMessageContaining("delete the Secret");
+    assertThat(new TlsStore.Held(secret("tranche-webhook-tls")).pair("tls.crt", "tls.key"))
+        .contains(first.webhook());
+  }
+
+  @Test
+  void foreignKey_thatIsNotItsCertificates_isNotServed() {
+    var store = new TlsStore(client, names);
+    Pair authority = Authority.create("theirs", NOW, LIFE);
+    foreign(store, authority);
+    Pair mixed = new Pair(secondPair(authority).certificate(), secondPair(authority).key());
+    store.writePair(
+        names.webhookSecret(),
+        store.held(names.webhookSecret()),
+        mixed,
+        authority.certificatePem());
+    assertThatThrownBy(() -> new ForeignRound(store, names, () -> NOW).keep())
+        .hasMessageContaining("belong together");
+  }
+
+  private static Pair secondPair(Pair authority) {
+    return Authority.issue(authority, Authority.Use.SERVER, List.of("x"), NOW, LIFE);
   }
 
   @Test

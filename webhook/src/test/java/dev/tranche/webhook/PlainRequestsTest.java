@@ -1,0 +1,183 @@
+package dev.tranche.webhook;
+
+import static dev.tranche.webhook.Reviews.annotated;
+import static dev.tranche.webhook.Reviews.annotation;
+import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.denial;
+import static dev.tranche.webhook.Reviews.expressions;
+import static dev.tranche.webhook.Reviews.pod;
+import static dev.tranche.webhook.Reviews.replicas;
+import static dev.tranche.webhook.Reviews.warnings;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.Demand;
+import dev.tranche.webhook.MutationRules.PlainRequests;
+import dev.tranche.webhook.nodes.GpuNode;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.junit.jupiter.api.Test;
+
+/** What {@code nvidia.com/gpu: N} means without an annotation. */
+class PlainRequestsTest {
+  private static final String GPU = "nvidia.com/gpu";
+  private static final MutationRules.Cluster EMPTY = new MutationRules.Cluster(List.of(), true);
+
+  private final PodMutator whole = new PodMutator(rules(PlainRequests.GPUS));
+
+  static MutationRules rules(PlainRequests plain) {
+    return new MutationRules(
+        List.of(GPU, "nvidia.com/mig-1g.5gb"),
+        10,
+        "tranche-scheduler",
+        "nvidia",
+        MutationRules.Memory.DEFAULT,
+        Set.of(Dialect.values()),
+        plain);
+  }
+
+  @Test
+  void number_isOneOfGpus_stampedAndWarnedAboutOnce() {
+    ObjectNode asking = asking(2);
+    Mutation mutation = whole.mutate(asking, EMPTY);
+    JsonNode after = apply(mutation, asking);
+    assertThat(replicas(after)).isEqualTo("20");
+    assertThat(annotation(after, "gpus-requested")).isEqualTo("main=2");
+    assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("10");
+    assertThat(warnings(mutation)).singleElement().asString().contains("2 whole GPUs");
+    assertThat(whole.mutate(after, EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
+  }
+
+  @Test
+  void number_isOneOfReplicas_whereTheUsersConfigSaysHowManyThereAre() {
+    var mutator = new PodMutator(rules(PlainRequests.REPLICAS));
+    JsonNode after = apply(mutator.mutate(asking(2), EMPTY), asking(2));
+    assertThat(replicas(after)).isEqualTo("2");
+    assertThat(after.path("metadata").has("annotations")).isFalse();
+  }
+
+  /** A webhook after ours has added a container that asks by number, too. */
+  @Test
+  void containerAddedLater_isMultiplied_andTheFirstIsNotAgain() {
+    JsonNode once = apply(whole.mutate(asking(2), EMPTY), asking(2));
+    ((ArrayNode) once.at("/spec/containers"))
+        .insertObject(0)
+        .put("name", "added")
+        .putObject("resources")
+        .putObject("limits")
+        .put(GPU, "1");
+    JsonNode after = apply(whole.mutate(once, EMPTY), once);
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(after.at("/spec/containers/1/resources/limits").path(GPU).asText()).isEqualTo("20");
+    assertThat(annotation(after, "gpus-requested")).isEqualTo("added=1,main=2");
+  }
+
+  @Test
+  void restoredPod_isCutAnew_afterRHasChanged() {
+    JsonNode restored = apply(whole.mutate(asking(2), EMPTY), asking(2));
+    var now = cluster(node("a", 4));
+    JsonNode after = apply(whole.mutate(restored, now), restored);
+    assertThat(replicas(after)).isEqualTo("8");
+    assertThat(annotation(after, "gpus-requested")).isEqualTo("main=2");
+  }
+
+  /** Whoever writes our stamp by hand gets what the request says. */
+  @Test
+  void stampOfTheUser_isNotBelieved() {
+    ObjectNode asking = asking(1);
+    ((ObjectNode) asking.path("metadata"))
+        .putObject("annotations")
+        .put("tranche.dev/gpus-requested", "main=8")
+        .put("tranche.dev/replicas-per-gpu", "10");
+    JsonNode after = apply(whole.mutate(asking, EMPTY), asking);
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(annotation(after, "gpus-requested")).isEqualTo("main=1");
+  }
+
+  @Test
+  void nodesThatDisagree_pinThePod() {
+    JsonNode after =
+        apply(whole.mutate(asking(1), cluster(node("a", 4), node("b", 10))), asking(1));
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(expressions(after)).singleElement().asString().contains("[\"10\"]");
+  }
+
+  @Test
+  void shareBesideANumber_eachKeepsItsMeaning() {
+    ObjectNode asking = annotated("gpu-fraction.side", "0.5", "gpu-count", "2");
+    asking.set("spec", asking(1).path("spec"));
+    ((ArrayNode) asking.at("/spec/containers")).addObject().put("name", "side");
+    JsonNode after = apply(whole.mutate(asking, EMPTY), asking);
+    assertThat(replicas(after)).isEqualTo("10");
+    assertThat(after.at("/spec/containers/1/resources/limits").path(GPU).asText()).isEqualTo("10");
+    var annotations = new HashMap<String, String>();
+    after.at("/metadata/annotations").forEachEntry((k, v) -> annotations.put(k, v.asText()));
+    var requests =
+        List.of(
+            new Demand.Request("main", Demand.Kind.APP, 10),
+            new Demand.Request("side", Demand.Kind.APP, 10));
+    assertThat(Demand.of(GPU, 10, requests, annotations).containers())
+        .extracting(Demand.Container::shares)
+        .containsExactly(List.of(10), List.of(5, 5));
+    assertThat(whole.mutate(after, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
+  void privilegedPod_andOneOfMoreGpusThanThereAre_comeInAsBefore() {
+    ObjectNode asking = asking(16);
+    ((ObjectNode) asking.at("/spec/containers/0"))
+        .putObject("securityContext")
+        .put("privileged", true);
+    assertThat(denial(whole.mutate(asking, cluster(node("a", 10))))).isEqualTo("not denied");
+  }
+
+  @Test
+  void nodeNamePastTheScheduler_isCutAsThatNode_ifItIsOurs() {
+    ObjectNode asking = asking(1);
+    ((ObjectNode) asking.path("spec")).put("nodeName", "b");
+    var cluster = cluster(node("a", 10), node("b", 4));
+    assertThat(replicas(apply(whole.mutate(asking, cluster), asking))).isEqualTo("4");
+    ((ObjectNode) asking.path("spec")).put("nodeName", "unknown");
+    assertThat(replicas(apply(whole.mutate(asking, cluster), asking))).isEqualTo("1");
+  }
+
+  @Test
+  void otherResources_keepTheirNumber() {
+    ObjectNode asking = asking(1);
+    ObjectNode limits = (ObjectNode) asking.at("/spec/containers/0/resources/limits");
+    limits.removeAll();
+    limits.put("nvidia.com/mig-1g.5gb", "2");
+    JsonNode after = apply(whole.mutate(asking, EMPTY), asking);
+    assertThat(after.at("/spec/containers/0/resources/limits").path("nvidia.com/mig-1g.5gb"))
+        .hasToString("\"2\"");
+  }
+
+  @Test
+  void recordedPod_isUnchangedASecondTime() {
+    JsonNode once = apply(whole.mutate(pod("plain-gpu"), EMPTY), pod("plain-gpu"));
+    assertThat(whole.mutate(once, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  private static ObjectNode asking(int gpus) {
+    ObjectNode pod = annotated();
+    ((ObjectNode) pod.path("metadata")).remove("annotations");
+    ((ObjectNode) pod.at("/spec/containers/0"))
+        .putObject("resources")
+        .putObject("limits")
+        .put(GPU, String.valueOf(gpus));
+    return pod;
+  }
+
+  private static MutationRules.Cluster cluster(GpuNode... nodes) {
+    return new MutationRules.Cluster(List.of(nodes), true);
+  }
+
+  private static GpuNode node(String name, int replicas) {
+    return new GpuNode(
+        name, Map.of("nvidia.com/gpu.replicas", "" + replicas, "nvidia.com/gpu.count", "8"));
+  }
+}

@@ -1,0 +1,34 @@
+package dev.tranche.webhook;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.webhook.tls.Kept;
+import dev.tranche.webhook.tls.Pair;
+import dev.tranche.webhook.tls.Pairs;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicReference;
+import org.junit.jupiter.api.Test;
+
+class ReadinessTest {
+  private final Pair authority = Pairs.authority();
+  private final Pair serving = Pairs.signedBy(authority, "tranche-webhook.ns.svc");
+  private final AtomicReference<Instant> now = new AtomicReference<>(Instant.now());
+  private final Readiness readiness = new Readiness(Optional::empty, now::get);
+
+  @Test
+  void certificateThatHasEnded_isNotReady_andSaysWhy() {
+    readiness.kept(
+        new Kept(List.of(authority.certificate()), serving, serving.expiry(), Optional.empty()));
+    readiness.serving(serving);
+    assertThat(readiness.missing()).isEmpty();
+
+    readiness.keepingFailed("the API server cannot be reached");
+    assertThat(readiness.missing()).isEmpty();
+    now.set(serving.expiry());
+    assertThat(readiness.missing().orElse(""))
+        .contains("ended " + serving.expiry())
+        .contains("the API server cannot be reached");
+  }
+}

@@ -1,0 +1,54 @@
+package dev.tranche.webhook.nodes;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.ObjectMapper;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+class TaintsTest {
+  private static final Taints TEAM = of(false, new SlimNode.Taint("team", "x", "NoSchedule"));
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "{} | false",
+        "{'tolerations':[{'operator':'Exists'}]} | true",
+        "{'tolerations':[{'key':'team','operator':'Exists'}]} | true",
+        "{'tolerations':[{'key':'team','operator':'Exists','effect':'NoSchedule'}]} | true",
+        "{'tolerations':[{'key':'team','operator':'Exists','effect':'NoExecute'}]} | false",
+        "{'tolerations':[{'key':'team','value':'x'}]} | true",
+        "{'tolerations':[{'key':'team','operator':'Equal','value':'y'}]} | false",
+        "{'tolerations':[{'key':'other','operator':'Exists'}]} | false",
+        "{'tolerations':[{'operator':'Equal','value':'x'}]} | false",
+      })
+  void toleration_isReadAsKubeSchedulerDoes(String spec, boolean tolerated) throws Exception {
+    var json = new ObjectMapper().readTree(spec.replace('\'', '"'));
+    assertThat(TEAM.toleratedBy(json)).isEqualTo(tolerated);
+  }
+
+  @Test
+  void cordonedNode_takesOnlyWhoToleratesThat() throws Exception {
+    var json = new ObjectMapper();
+    Taints cordoned = of(true);
+    assertThat(cordoned.toleratedBy(json.readTree("{}"))).isFalse();
+    assertThat(
+            cordoned.toleratedBy(
+                json.readTree(
+                    "{\"tolerations\":[{\"key\":\"node.kubernetes.io/unschedulable\",\"operator\":\"Exists\"}]}")))
+        .isTrue();
+  }
+
+  @Test
+  void preference_keepsNobodyAway() throws Exception {
+    Taints soft = of(false, new SlimNode.Taint("team", "x", "PreferNoSchedule"));
+    assertThat(soft.toleratedBy(new ObjectMapper().readTree("{}"))).isTrue();
+  }
+
+  private static Taints of(boolean unschedulable, SlimNode.Taint... taints) {
+    return Taints.of(new SlimNode.Spec(List.of(taints), unschedulable));
+  }
+}
