@@ -102,6 +102,7 @@ record WebhookConfig(
             flags.guardExemptServiceAccounts,
             resources,
             flags.kubeletRoot,
+            flags.cdiAnnotationPrefixes,
             errors);
     if (certificate.compareTo(authority) > 0) {
       errors.add(

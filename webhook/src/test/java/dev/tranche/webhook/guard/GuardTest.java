@@ -234,6 +234,105 @@ class GuardTest {
   }
 
   @ParameterizedTest
+  @CsvSource({
+    "cdi.k8s.io/x,cdi_annotation",
+    "nvidia.cdi.k8s.io/x,cdi_annotation",
+    "devices.nri.io/container.main,device_annotation",
+    "cdi-devices.nri.io,device_annotation",
+    "devices.noderesource.dev/pod,device_annotation",
+    "io.kubernetes.cri-o.Devices,device_annotation"
+  })
+  void annotationsThatAreDevices_areTakenAway(String key, String finding) {
+    var configured =
+        new Guard(
+            new GuardRules(
+                GuardMode.VOID,
+                true,
+                Set.of(),
+                List.of(),
+                "/var/lib/kubelet",
+                List.of("nvidia.cdi.k8s.io/")),
+            node -> Set.of());
+    JsonNode pod =
+        json(
+            "{'metadata':{'annotations':{'%s':'all','a':'b'}},'spec':{'containers':[{'name':'main',%s}]}}"
+                .formatted(key, ONE_GPU));
+    assertThat(found(configured, pod, GuardMode.VOID)).containsExactly(finding + "=voided");
+    var verdict = (Verdict.Admitted) configured.judge(created(pod), GuardMode.VOID);
+    assertThat(JsonPatch.apply(verdict.patch(), pod).at("/metadata/annotations"))
+        .isEqualTo(json("{'a':'b'}"));
+    String review = "{\"uid\":\"u\",\"annotations\":{\"%s\":\"all\"}}".formatted(key);
+    assertThat(
+            configured
+                .undecided(review.getBytes(java.nio.charset.StandardCharsets.UTF_8))
+                .reaches(GuardMode.VOID))
+        .isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"nri.iox/a", "example.com/devices", "io.kubernetes.cri-o.Device"})
+  void otherAnnotations_areNoFinding(String key) {
+    assertThat(
+            found(
+                json("{'metadata':{'annotations':{'%s':'all'}},'spec':{}}".formatted(key)),
+                GuardMode.DENY))
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "true,SYS_PTRACE,true",
+    "true,CAP_SYS_PTRACE,true",
+    "true,ALL,true",
+    "true,NET_ADMIN,false",
+    "false,SYS_PTRACE,false"
+  })
+  void hostPidWithTracing_opensTheNodesFiles(String hostPid, String capability, boolean opens) {
+    JsonNode pod =
+        pod(
+            "'hostPID':%s,'containers':[{'name':'m','securityContext':{'capabilities':{'add':['%s']}}}]"
+                .formatted(hostPid, capability));
+    assertThat(found(pod, GuardMode.DENY).equals(List.of("host_processes=denied")))
+        .isEqualTo(opens);
+  }
+
+  /** Each place is judged as the table says: itself, and what holds it. */
+  @Test
+  void everyPlaceOfTheTable_isFound() {
+    for (GpuAccess access : GpuAccess.ALL) {
+      if (access.kind() == GpuAccess.Kind.ANNOTATION) {
+        String key = access.place().replace("*", "x");
+        String annotated = "{'metadata':{'annotations':{'%s':''}},'spec':{}}".formatted(key);
+        assertThat(found(json(annotated), GuardMode.DENY))
+            .containsExactly(access.finding() + "=denied");
+      } else {
+        assertThat(found(mounting(access.place()), GuardMode.DENY))
+            .containsExactly(access.finding() + "=denied");
+        assertThat(found(mounting(access.place().replaceFirst("/[^/]+$", "/")), GuardMode.DENY))
+            .as(access.place())
+            .hasSize(1);
+      }
+    }
+  }
+
+  /** The whole table stands in the page that administrators read. */
+  @Test
+  void page_hasTheTable() throws IOException {
+    String rows =
+        GpuAccess.ALL.stream()
+            .map(
+                a ->
+                    "| `%s` | `%s` | %s |"
+                        .formatted(
+                            a.kind() == GpuAccess.Kind.PATH_PREFIX ? a.place() + "*" : a.place(),
+                            a.finding(),
+                            a.reason()))
+            .collect(java.util.stream.Collectors.joining("\n"));
+    assertThat(java.nio.file.Files.readString(java.nio.file.Path.of("../docs/guard.md")))
+        .contains(rows);
+  }
+
+  @ParameterizedTest
   @ValueSource(
       strings = {
         "/var/run/nvidia-container-devices/all",
@@ -272,13 +371,30 @@ class GuardTest {
     "/run/k0s/containerd.sock,runtime_socket",
     "/var/snap/microk8s/common/run/containerd.sock,runtime_socket",
     "/proc/1/root,host_devices",
+    "/proc,host_processes",
+    "/proc/1,host_processes",
+    "/proc/self/task/7,host_processes",
+    "/var/lib/kubelet/plugins_registry,kubelet_sockets",
+    "/var/lib/k0s/kubelet/plugins_registry/x.sock,kubelet_sockets",
+    "/var/run/nri/nri.sock,runtime_socket",
+    "/opt/nri,runtime_config",
+    "/etc/nri/conf.d/x,runtime_config",
+    "/etc/containerd/config.toml,runtime_config",
+    "/etc/nvidia-container-runtime,runtime_config",
+    "/run/containerd/s/0,runtime_socket",
+    "/run/containerd/containerd.sock.ttrpc,runtime_socket",
+    "/run/podman,runtime_socket",
+    "/run/nvidia/mps,mps_control",
+    "/var/run/nvidia/mps/nvidia.com/gpu/pipe,mps_control",
+    "/dev/vfio/1,host_devices",
+    "/dev/dxg,host_devices",
     "/proc/1/root/dev/nvidia0,host_devices",
     "/proc/self/cwd/dev,host_devices",
     "/proc/1/task/1/root/proc/self/root/var/run/docker.sock,runtime_socket",
     "/proc//1/./root/etc/cdi,cdi_specs",
     "/var/run/crio,runtime_socket",
     "/run/k3s,runtime_socket",
-    "/etc,cdi_specs",
+    "/etc/cdi/x.yaml,cdi_specs",
     "/var/run/cdi,cdi_specs"
   })
   void hostPaths_areToldOf_sinceNoPatchClosesThem(String path, String finding) {
@@ -295,10 +411,10 @@ class GuardTest {
         "/var/log",
         "/var/lib/kubelet/pods",
         "/var/runner",
-        "/run/nvidia/mps",
         "/run/containerd-x",
+        "/run/nvidia/mpsx",
         "/etc/ssl",
-        "/proc",
+        "/proc/sys",
         "/proc/1/rooted",
         "/proc/1/root/etc/ssl",
         "/srv/proc/1/root/dev"
@@ -370,6 +486,19 @@ class GuardTest {
     assertThat(JsonPatch.apply(verdict.patch(), pod).at("/spec/containers/0/env"))
         .as("the other variable says nothing to other runtimes")
         .isEqualTo(json("[" + ALL + "]"));
+  }
+
+  @Test
+  void podThatTakesTooLongAPatch_isDenied() {
+    String annotations =
+        java.util.stream.IntStream.rangeClosed(0, Sweep.OPERATIONS_MAX)
+            .mapToObj(i -> "'cdi.k8s.io/" + i + "':'all'")
+            .collect(java.util.stream.Collectors.joining(","));
+    JsonNode pod = json("{'metadata':{'annotations':{" + annotations + "}},'spec':{}}");
+    var verdict = (Verdict.Denied) guard.judge(created(pod), GuardMode.VOID);
+    assertThat(verdict.found()).hasSize(64);
+    assertThat(verdict.message())
+        .contains("annotation cdi.k8s.io/0 asks for \"all\"; take it away");
   }
 
   @Test
