@@ -4,6 +4,7 @@ import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.PodView.Container;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -71,12 +72,11 @@ record Asks(List<Ask> asks, int count) {
    */
   static Asks read(PodView pod, List<String> problems) {
     Map<String, String> annotations = pod.annotations();
-    List<Container> containers = pod.containers();
     var asks = new ArrayList<Ask>();
     annotations.forEach(
         (key, value) -> {
-          if (asksForShare(key)) {
-            target(containers, key, annotations, problems)
+          if (asksForShare(key) && problems.size() <= PodMutator.PROBLEMS_MAX) {
+            target(pod, key, annotations, problems)
                 .flatMap(container -> ask(container, key, value, problems))
                 .ifPresent(asks::add);
           }
@@ -104,18 +104,16 @@ record Asks(List<Ask> asks, int count) {
   }
 
   private static Optional<Container> target(
-      List<Container> containers,
-      String key,
-      Map<String, String> annotations,
-      List<String> problems) {
+      PodView pod, String key, Map<String, String> annotations, List<String> problems) {
     String named =
         unnamed(key)
             ? annotations.get(Names.GPU_CONTAINER)
             : key.substring(key.indexOf('.', "tranche.dev/".length()) + 1);
+    List<Container> containers = pod.containers();
     Optional<Container> target =
-        containers.stream()
-            .filter(c -> named == null ? c.list().equals("containers") : c.name().equals(named))
-            .findFirst();
+        named == null
+            ? containers.stream().filter(c -> c.list().equals("containers")).findFirst()
+            : pod.container(named);
     if (target.isEmpty() && named != null) {
       String from = unnamed(key) ? Names.GPU_CONTAINER : key;
       String names =
@@ -171,18 +169,17 @@ record Asks(List<Ask> asks, int count) {
   }
 
   private static void contradictions(List<Ask> asks, int count, List<String> problems) {
-    for (int i = 0; i < asks.size(); i++) {
-      Ask ask = asks.get(i);
+    var first = new HashMap<Container, Ask>();
+    for (Ask ask : asks) {
       boolean several =
           ask.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
       if (count > 1 && several) {
         problems.add(Denial.COUNT_OF_WHOLE.of(Names.GPU_COUNT, count, ask.text()));
       }
-      asks.subList(0, i).stream()
-          .filter(a -> a.container().equals(ask.container()))
-          .findFirst()
-          .map(a -> Denial.TWO_ASKS.of(a.key(), ask.key(), ask.container().name()))
-          .ifPresent(problems::add);
+      Ask other = first.putIfAbsent(ask.container(), ask);
+      if (other != null) {
+        problems.add(Denial.TWO_ASKS.of(other.key(), ask.key(), ask.container().name()));
+      }
     }
   }
 
