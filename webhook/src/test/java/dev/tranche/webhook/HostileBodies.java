@@ -139,6 +139,15 @@ final class HostileBodies {
     bodies.accept(review("'spec':{'nodeName':%s}", "1".repeat(LONG)));
   }
 
+  /**
+   * A review for each place that a text could stand in.
+   *
+   * @param text as JSON spells it
+   */
+  static List<byte[]> with(String text) {
+    return STRINGS.stream().map(where -> review(where, text)).toList();
+  }
+
   /** Several kinds in one pod. */
   static byte[] mixed(RandomGenerator random) {
     var fields = new ArrayList<String>();

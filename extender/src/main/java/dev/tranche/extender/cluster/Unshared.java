@@ -1,5 +1,6 @@
 package dev.tranche.extender.cluster;
 
+import dev.tranche.api.Printable;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.EventBuilder;
@@ -173,7 +174,7 @@ public final class Unshared {
         .withReason(REASON)
         .withMessage(
             "this pod asks for a share of a GPU (%s) and does not have it: it was created before Tranche's webhook or past it, so nothing has turned that into a request. Delete it and have it created anew; for a Deployment, kubectl rollout restart."
-                .formatted(pod.annotation()))
+                .formatted(Printable.value(pod.annotation())))
         .withNewSource()
         .withComponent("tranche-extender")
         .endSource()

@@ -156,7 +156,8 @@ public final class OpsRoutes {
     if (pod.indexOf('/') < 1) {
       call.response()
           .setStatusCode(400)
-          .end("name a pod: /explain?pod=namespace/name (\"" + pod + "\" is none)\n");
+          .putHeader("Content-Type", TEXT)
+          .end("name a pod: /explain?pod=namespace/name\n");
     } else {
       call.next();
     }
@@ -179,10 +180,9 @@ public final class OpsRoutes {
               } else {
                 call.response()
                     .setStatusCode(404)
+                    .putHeader("Content-Type", TEXT)
                     .end(
-                        "nothing is known of pod "
-                            + pod
-                            + ": it asks for no GPU, does not exist, or was never filtered here\n");
+                        "nothing is known of that pod: it asks for no GPU, does not exist, or was never filtered here\n");
               }
             })
         .onFailure(bug -> failed(call, bug));
@@ -221,6 +221,9 @@ public final class OpsRoutes {
 
   private static void failed(RoutingContext call, Throwable bug) {
     log.error("{} failed", call.request().path(), bug);
-    call.response().setStatusCode(500).end("the extender failed; its log says how\n");
+    call.response()
+        .setStatusCode(500)
+        .putHeader("Content-Type", TEXT)
+        .end("the extender failed; its log says how\n");
   }
 }
