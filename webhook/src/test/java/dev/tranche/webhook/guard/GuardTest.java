@@ -489,6 +489,22 @@ class GuardTest {
   }
 
   @Test
+  void nodeOfAPodPastTheScheduler_isLookedUpOnce() {
+    var lookups = new java.util.concurrent.atomic.AtomicInteger();
+    var counting =
+        new Guard(
+            new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet"),
+            node -> {
+              lookups.incrementAndGet();
+              return Set.of();
+            });
+    String containers = ("{'name':'c'," + ONE_GPU + "},").repeat(1_000) + "{'name':'d'}";
+    counting.judge(
+        created(pod("'nodeName':'n','containers':[" + containers + "]")), GuardMode.VOID);
+    assertThat(lookups).hasValue(1);
+  }
+
+  @Test
   void podThatTakesTooLongAPatch_isDenied() {
     String annotations =
         java.util.stream.IntStream.rangeClosed(0, Sweep.OPERATIONS_MAX)
