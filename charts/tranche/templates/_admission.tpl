@@ -67,3 +67,15 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "tranche.name" . }}-ex
 {{- end -}}
 {{- $names | uniq | toJson -}}
 {{- end -}}
+
+{{/* Annotations that runtimes read as CDI devices, besides cdi.k8s.io/, comma-separated: those that are given, and those that the plugin writes. */}}
+{{- define "tranche.cdiAnnotationPrefixes" -}}
+{{- $prefixes := .Values.guard.cdiAnnotationPrefixes -}}
+{{- with get (include "tranche.pluginEnv" . | fromYaml) "CDI_ANNOTATION_PREFIX" -}}{{- $prefixes = append $prefixes . -}}{{- end -}}
+{{- range $key, $text := (include "tranche.configMap" . | fromYaml) -}}
+{{- $flags := get ($text | fromYaml) "flags" | default dict -}}
+{{- $plugin := get $flags "plugin" | default dict -}}
+{{- with get $plugin "cdiAnnotationPrefix" -}}{{- $prefixes = append $prefixes . -}}{{- end -}}
+{{- end -}}
+{{- without ($prefixes | uniq) "cdi.k8s.io/" | join "," -}}
+{{- end -}}

@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.guard.Candidate;
 import dev.tranche.webhook.guard.Found;
 import dev.tranche.webhook.guard.Verdict;
@@ -105,7 +106,7 @@ final class AdmissionReview {
   private static String who(ReviewReader.Raw.Request request) {
     JsonNode metadata = request.object().path("metadata");
     String name = metadata.path("name").asText(metadata.path("generateName").asText("") + "*");
-    return request.namespace() + "/" + name;
+    return Printable.name(request.namespace()) + "/" + Printable.name(name);
   }
 
   static byte[] answer(String uid, Mutation mutation) {

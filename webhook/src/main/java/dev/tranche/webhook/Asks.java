@@ -5,6 +5,7 @@ import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
 import dev.tranche.webhook.PodView.Container;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -81,13 +82,12 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
    */
   static Asks read(PodView pod, String resource, List<String> problems) {
     Map<String, String> annotations = pod.annotations();
-    List<Container> containers = pod.containers();
     Optional<GpuContainer> chosen = chosen(pod, resource);
     var asks = new ArrayList<Ask>();
     annotations.forEach(
         (key, value) -> {
-          if (asksForShare(key)) {
-            target(containers, chosen, key, annotations, problems)
+          if (asksForShare(key) && problems.size() <= PodMutator.PROBLEMS_MAX) {
+            target(pod, chosen, key, annotations, problems)
                 .flatMap(container -> ask(container, key, value, problems))
                 .ifPresent(asks::add);
           }
@@ -157,7 +157,7 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
   }
 
   private static Optional<Container> target(
-      List<Container> containers,
+      PodView pod,
       Optional<GpuContainer> chosen,
       String key,
       Map<String, String> annotations,
@@ -169,8 +169,8 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
     if (named == null) {
       return chosen.map(GpuContainer::container);
     }
-    Optional<Container> target =
-        containers.stream().filter(c -> c.name().equals(named)).findFirst();
+    List<Container> containers = pod.containers();
+    Optional<Container> target = pod.container(named);
     if (target.isEmpty()) {
       String from = unnamed(key) ? Names.GPU_CONTAINER : key;
       String names =
@@ -226,18 +226,17 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
   }
 
   private static void contradictions(List<Ask> asks, int count, List<String> problems) {
-    for (int i = 0; i < asks.size(); i++) {
-      Ask ask = asks.get(i);
+    var first = new HashMap<Container, Ask>();
+    for (Ask ask : asks) {
       boolean several =
           ask.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
       if (count > 1 && several) {
         problems.add(Denial.COUNT_OF_WHOLE.of(Names.GPU_COUNT, count, ask.text()));
       }
-      asks.subList(0, i).stream()
-          .filter(a -> a.container().equals(ask.container()))
-          .findFirst()
-          .map(a -> Denial.TWO_ASKS.of(a.key(), ask.key(), ask.container().name()))
-          .ifPresent(problems::add);
+      Ask other = first.putIfAbsent(ask.container(), ask);
+      if (other != null) {
+        problems.add(Denial.TWO_ASKS.of(other.key(), ask.key(), ask.container().name()));
+      }
     }
   }
 

@@ -1,5 +1,8 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.Printable;
+import java.util.stream.Stream;
+
 /**
  * Why a pod is refused, as its owner reads it: the value, what is wrong, what is allowed or to be
  * done. docs/errors.md lists them all.
@@ -25,6 +28,8 @@ enum Denial {
   PLACEMENT_UNKNOWN("%s: \"%s\" is not a placement; allowed are load, packed and spread."),
   LIST_MALFORMED(
       "%s: \"%s\" is no entry of a comma-separated list, in which a leading ! denies; for example %s."),
+  LIST_TOO_LONG(
+      "%s: \"%s\" is too long a list; allowed are %d entries and %d characters. Label the nodes instead, and say nodeSelector."),
   OWN_REQUEST(
       "container \"%s\" requests %s: %d, and its %s \"%s\" comes to %d replicas of 1/%d GPU; remove the request, and it will be written for you."),
   REQUEST_AND_LIMIT(
@@ -53,7 +58,7 @@ enum Denial {
   OTHERS_MIG(
       "%s: \"mig\" (%s's word) wants a MIG device, and Tranche cuts none for a share; request one that a node has, for example limits: {nvidia.com/mig-1g.5gb: 1}, or remove the annotation."),
   TOO_LARGE("this pod has %s, which is too large; allowed are at most %s."),
-  MORE("There are %d more problems.");
+  MORE("There are more problems; these are the first.");
 
   private final String template;
 
@@ -61,8 +66,10 @@ enum Denial {
     this.template = template;
   }
 
+  /** Names of others are made printable, whoever forgot to. */
   String of(Object... values) {
-    return template.formatted(values);
+    return template.formatted(
+        Stream.of(values).map(v -> v instanceof String s ? Printable.message(s) : v).toArray());
   }
 
   String template() {

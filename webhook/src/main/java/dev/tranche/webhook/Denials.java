@@ -11,6 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** What a pod that asks for shares may not be or say besides. */
 final class Denials {
@@ -25,6 +26,9 @@ final class Denials {
     var denials = new ArrayList<String>();
     boolean seen = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
+      if (denials.size() > PodMutator.PROBLEMS_MAX) {
+        return denials;
+      }
       if (grant.wholeGpus() > 0) {
         // As under NVIDIA's plugin, privileged or not.
         continue;
@@ -77,16 +81,14 @@ final class Denials {
               grant.replicas(),
               grant.replicasPerGpu()));
     }
-    for (String section : List.of("limits", "requests")) {
-      resources
-          .path(section)
-          .propertyStream()
-          .map(Map.Entry::getKey)
-          .filter(r -> !r.equals(resource) && GPU_RESOURCE.matcher(r).matches())
-          .map(r -> Denial.OTHER_RESOURCE.of(container.name(), Shown.of(r)))
-          .filter(sentence -> !denials.contains(sentence))
-          .forEach(denials::add);
-    }
+    Stream.of("limits", "requests")
+        .flatMap(section -> resources.path(section).propertyStream())
+        .map(Map.Entry::getKey)
+        .filter(r -> !r.equals(resource) && GPU_RESOURCE.matcher(r).matches())
+        .distinct()
+        .limit(PodMutator.PROBLEMS_MAX + 1L)
+        .map(r -> Denial.OTHER_RESOURCE.of(container.name(), Shown.of(r)))
+        .forEach(denials::add);
   }
 
   private static long count(JsonNode quantity, long absent) {

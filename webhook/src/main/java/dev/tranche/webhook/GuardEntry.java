@@ -42,7 +42,7 @@ final class GuardEntry implements Entry {
     try {
       return reviewed(body);
     } catch (RuntimeException | StackOverflowError bug) {
-      return undecided(new Undecided(body), bug);
+      return undecided(guard.undecided(body), bug);
     }
   }
 

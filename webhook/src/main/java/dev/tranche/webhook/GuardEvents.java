@@ -1,6 +1,7 @@
 package dev.tranche.webhook;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.guard.Candidate;
 import dev.tranche.webhook.guard.Found;
 import io.fabric8.kubernetes.api.model.Event;
@@ -23,18 +24,21 @@ import org.slf4j.LoggerFactory;
 /**
  * Tells of what the guard found: a line in the log and an Event on the pod's controller, since a
  * pod at its creation is no object yet, or by name on a pod of its own. Each once in ten minutes;
- * ten Events a second at most; those that find the queue full are dropped and counted.
+ * ten Events a second at most, and only for objects that the API server has; others, and those that
+ * find the queue full, are dropped and counted.
  */
 final class GuardEvents implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(GuardEvents.class);
   private static final int QUEUED_MAX = 256;
   private static final int REMEMBERED_MAX = 2_048;
   private static final long BETWEEN_MS = 100;
+  private static final long STORED_MS = 2_000;
   private static final Duration QUIET = Duration.ofMinutes(10);
 
   private final KubernetesClient client;
   private final InstantSource clock;
   private final WebhookMetrics metrics;
+  private final ObjectLookup objects;
   private final BlockingQueue<Event> queue = new ArrayBlockingQueue<>(QUEUED_MAX);
   private final Thread thread;
 
@@ -50,7 +54,13 @@ final class GuardEvents implements AutoCloseable {
   private record Key(String namespace, String kind, String name, String finding) {}
 
   GuardEvents(KubernetesClient client, InstantSource clock, WebhookMetrics metrics) {
+    this(client, new ObjectLookup(client, clock), clock, metrics);
+  }
+
+  GuardEvents(
+      KubernetesClient client, ObjectLookup objects, InstantSource clock, WebhookMetrics metrics) {
     this.client = client;
+    this.objects = objects;
     this.clock = clock;
     this.metrics = metrics;
     thread = Thread.ofPlatform().name("guard-events").daemon().unstarted(this::run);
@@ -81,6 +91,9 @@ final class GuardEvents implements AutoCloseable {
     told.remove(key);
     told.put(key, now);
     LOG.info("guard: pod {} {}: {}", who, found.outcome(), found.what());
+    if (!objects.known(regarding)) {
+      return;
+    }
     if (!queue.offer(event(pod.namespace(), regarding, found, now))) {
       metrics.guardEventDropped();
     }
@@ -126,7 +139,8 @@ final class GuardEvents implements AutoCloseable {
         .withType("Warning")
         .withReason("GpuGuard")
         .withAction(found.outcome().toString())
-        .withMessage(found.what() + " (" + found.finding() + ", " + found.outcome() + ")")
+        .withMessage(
+            Printable.message(found.what()) + " (" + found.finding() + ", " + found.outcome() + ")")
         .withFirstTimestamp(time)
         .withLastTimestamp(time)
         .withCount(1)
@@ -141,21 +155,38 @@ final class GuardEvents implements AutoCloseable {
   private void run() {
     try {
       while (!Thread.currentThread().isInterrupted()) {
-        write(queue.take());
-        Thread.sleep(BETWEEN_MS);
+        Event event = queue.take();
+        // A pod is stored after its admission, and one that is denied never is.
+        long ageMs = clock.millis() - Instant.parse(event.getFirstTimestamp()).toEpochMilli();
+        Thread.sleep(Math.clamp(STORED_MS - ageMs, BETWEEN_MS, STORED_MS));
+        write(event);
       }
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     }
   }
 
-  private void write(Event event) {
+  /** Only for what the API server has: whoever posts a review may name anything. */
+  void write(Event event) {
     try {
-      client.v1().events().inNamespace(event.getMetadata().getNamespace()).resource(event).create();
+      if (objects.exists(event.getInvolvedObject())) {
+        client
+            .v1()
+            .events()
+            .inNamespace(event.getMetadata().getNamespace())
+            .resource(event)
+            .create();
+      } else {
+        metrics.guardEventDropped();
+      }
     } catch (KubernetesClientException refused) {
       metrics.guardEventDropped();
       LOG.debug("an Event was not written: {}", refused.toString());
     }
+  }
+
+  int queued() {
+    return queue.size();
   }
 
   @Override

@@ -45,6 +45,7 @@ final class HamiWords {
   private final List<GpuNode> nodes;
   private final String resource;
   private @Nullable String countedFirst;
+  private @Nullable List<String> allProducts;
   private long gpus = 1;
 
   HamiWords(Translation pod, List<GpuNode> nodes, String resource) {
@@ -192,16 +193,27 @@ final class HamiWords {
     Stream<String> entries =
         list == null
             ? Stream.of()
-            : Stream.of(list.split(",", -1)).map(String::strip).filter(e -> !e.isEmpty());
+            : Stream.of(list.split(",", Wishes.LIST_ENTRIES_MAX + 2))
+                .map(String::strip)
+                .filter(e -> !e.isEmpty());
     return models ? entries.flatMap(this::products).distinct() : entries;
+  }
+
+  /** Thousands of nodes have a few products. */
+  private List<String> allProducts() {
+    List<String> known = allProducts;
+    if (known == null) {
+      known = nodes.stream().flatMap(n -> n.product().stream()).distinct().toList();
+      allProducts = known;
+    }
+    return known;
   }
 
   /** HAMi takes a part of a name, such as A100; we take names, so those of the nodes. */
   private Stream<String> products(String part) {
     String wanted = plain(part);
     List<String> products =
-        nodes.stream()
-            .flatMap(n -> n.product().stream())
+        allProducts().stream()
             .filter(p -> plain(p).contains(wanted))
             .map(p -> p.endsWith("-SHARED") ? p.substring(0, p.length() - 7) : p)
             .distinct()

@@ -24,14 +24,17 @@ final class Intake {
   static final long BODY_BYTES_MAX = 4L << 20;
 
   private static final long FIRST_BYTES_MAX = 64L << 10;
-  private static final long BODIES_BYTES_MAX = 16L << 20;
+
+  /** A quarter of the heap; to read and judge one of them takes less than another quarter. */
+  static final long BODIES_BYTES_MAX = 12L << 20;
+
   private static final byte[] NOTHING = {};
   private static final Buffer EMPTY = Buffer.buffer();
   private static final int CODE_TOO_LARGE = 413;
   private static final int CODE_TOO_MANY = 429;
   private final long bodyMsMax;
   private final WebhookMetrics metrics;
-  private final BodyBudget budget = new BodyBudget(BODIES_BYTES_MAX, BODIES_BYTES_MAX / 4);
+  private final BodyBudget budget = new BodyBudget(BODIES_BYTES_MAX, BODY_BYTES_MAX);
 
   /** Oldest first. */
   private final Set<Reading> readings = new LinkedHashSet<>();
@@ -213,9 +216,20 @@ final class Intake {
     void end() {
       if (!closed) {
         byte[] read = bytes == body.length ? body : Arrays.copyOf(body, bytes);
-        close();
-        whole.accept(read);
+        latest = EMPTY;
+        // Its room is given back when it has been judged: until then it lies in memory.
+        body = read.length == body.length ? body : shrunk(read);
+        try {
+          whole.accept(read);
+        } finally {
+          close();
+        }
       }
+    }
+
+    private byte[] shrunk(byte[] read) {
+      budget.giveBack(address, body.length - read.length);
+      return read;
     }
 
     void late() {

@@ -18,6 +18,10 @@ import java.nio.ByteOrder;
 final class JsonScan {
   private static final int DIGITS_MAX = 128;
   private static final int LONG_DIGITS = 18;
+
+  /** {@code \\u003c}, the longest that a character of one byte is spelt. */
+  private static final int ESCAPE_BYTES = 6;
+
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
   /** Strings are most of the bytes, so their ends are looked for in eight at a time. */
@@ -37,7 +41,7 @@ final class JsonScan {
   }
 
   /** What stands there is no JSON, or ends too early. */
-  static final class Unreadable extends Exception {
+  static class Unreadable extends Exception {
     private static final long serialVersionUID = 1;
 
     Unreadable(String reason) {
@@ -47,6 +51,21 @@ final class JsonScan {
 
     String reason() {
       return String.valueOf(getMessage());
+    }
+  }
+
+  /** A string is longer than what it stands for may be. */
+  static final class TooLong extends Unreadable {
+    private static final long serialVersionUID = 1;
+    private final int bytesMax;
+
+    TooLong(int bytesMax) {
+      super("a text has more than %d bytes".formatted(bytesMax));
+      this.bytesMax = bytesMax;
+    }
+
+    int bytesMax() {
+      return bytesMax;
     }
   }
 
@@ -165,30 +184,58 @@ final class JsonScan {
     return (bytes - LOW_BITS) & ~bytes & HIGH_BITS;
   }
 
-  /** A string, which must be there. */
-  String string() throws Unreadable {
+  /**
+   * A string, which must be there. One that is too long is not decoded.
+   *
+   * @param bytesMax of what is decoded
+   */
+  String string(int bytesMax) throws Unreadable {
     if (peek() != '"') {
       throw unexpected("a string");
     }
     int from = at + 1;
+    int end = (int) Math.min(json.length, (long) from + bytesMax + 1);
     boolean plain = true;
-    for (int i = from; i < json.length; i++) {
+    for (int i = from; i < end; i++) {
       byte b = json[i];
       if (b == '"') {
         at = i + 1;
         return new String(json, from, i - from, plain ? ISO_8859_1 : UTF_8);
       }
       if (b == '\\') {
-        return unescaped(from, i);
+        return unescaped(from, i, bytesMax);
       }
       plain &= b >= 0;
     }
-    throw new Unreadable("it ends within a string");
+    // Whether it ends at all comes first: a body that came in part is no long string.
+    endOfString(at);
+    throw new TooLong(bytesMax);
   }
 
-  private String unescaped(int from, int firstEscape) throws Unreadable {
+  /** As {@link #string}, but of a long one its beginning, as far as that is plain ASCII. */
+  String beginning(int bytesMax) throws Unreadable {
+    if (peek() != '"') {
+      throw unexpected("a string");
+    }
+    int from = at + 1;
+    int behind = endOfString(at);
+    if (behind - 1 - from <= bytesMax) {
+      return string(bytesMax);
+    }
+    int i = from;
+    while (i < from + bytesMax && json[i] > 0 && json[i] != '\\') {
+      i++;
+    }
+    at = behind;
+    return new String(json, from, i - from, ISO_8859_1) + "…";
+  }
+
+  private String unescaped(int from, int firstEscape, int bytesMax) throws Unreadable {
     int end = endOfString(from - 1) - 1;
-    var text = new StringBuilder(end - from);
+    if (end - from > (long) ESCAPE_BYTES * bytesMax) {
+      throw new TooLong(bytesMax);
+    }
+    var text = new StringBuilder(Math.min(end - from, bytesMax));
     text.append(new String(json, from, firstEscape - from, UTF_8));
     for (int i = firstEscape; i < end; ) {
       if (json[i] != '\\') {
@@ -199,10 +246,13 @@ final class JsonScan {
         text.append(new String(json, start, i - start, UTF_8));
       } else if (json[i + 1] == 'u') {
         text.append(unicode(i + 2, end));
-        i += 6;
+        i += ESCAPE_BYTES;
       } else {
         text.append(escape(json[i + 1]));
         i += 2;
+      }
+      if (text.length() > bytesMax) {
+        throw new TooLong(bytesMax);
       }
     }
     at = end + 1;

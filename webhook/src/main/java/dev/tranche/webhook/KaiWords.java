@@ -69,10 +69,12 @@ final class KaiWords {
                 }
               }
             });
-    bounded.forEach(this::bounds);
+    bounded.stream().takeWhile(container -> pod.readsOn()).forEach(this::bounds);
     Set<String> keys = pod.annotations().keySet();
     boolean asks = !bounded.isEmpty() || keys.contains(FRACTION) || keys.contains(MEMORY);
-    others.forEach((key, value) -> other(key, value, asks));
+    others.entrySet().stream()
+        .takeWhile(word -> pod.readsOn())
+        .forEach(word -> other(word.getKey(), word.getValue(), asks));
     String mps = pod.annotation(MPS);
     // Anybody may call an annotation so; it is KAI's beside a share.
     if (asks && mps != null && mps.strip().equals("true")) {

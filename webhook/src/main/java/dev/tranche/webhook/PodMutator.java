@@ -18,7 +18,7 @@ public final class PodMutator {
   private static final String DEFAULT_SCHEDULER = "default-scheduler";
 
   /** A pod may have thousands of annotations; its owner reads a few sentences. */
-  private static final int PROBLEMS_MAX = 8;
+  static final int PROBLEMS_MAX = 8;
 
   private final MutationRules rules;
 
@@ -87,10 +87,10 @@ public final class PodMutator {
   }
 
   private static Denied denied(List<String> problems) {
-    List<String> shown = problems.stream().distinct().limit(PROBLEMS_MAX).toList();
-    int more = (int) problems.stream().distinct().count() - shown.size();
-    String sentences = String.join(" ", shown);
-    return new Denied(more == 0 ? sentences : sentences + " " + Denial.MORE.of(more));
+    List<String> distinct = problems.stream().distinct().limit(PROBLEMS_MAX + 1L).toList();
+    boolean more = distinct.size() > PROBLEMS_MAX;
+    String sentences = String.join(" ", distinct.subList(0, more ? PROBLEMS_MAX : distinct.size()));
+    return new Denied(more ? sentences + " " + Denial.MORE.of() : sentences);
   }
 
   /** Fractions become replicas of the first resource. */

@@ -7,6 +7,8 @@ import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -17,6 +19,7 @@ final class PodView {
   private final JsonNode pod;
   private @Nullable Map<String, String> annotations;
   private @Nullable List<Container> containers;
+  private @Nullable Map<String, Container> byName;
 
   PodView(JsonNode pod) {
     this.pod = pod;
@@ -94,6 +97,18 @@ final class PodView {
       containers = known;
     }
     return known;
+  }
+
+  /** The first of that name. */
+  Optional<Container> container(String name) {
+    Map<String, Container> known = byName;
+    if (known == null) {
+      known =
+          containers().stream()
+              .collect(Collectors.toMap(Container::name, c -> c, (first, again) -> first));
+      byName = known;
+    }
+    return Optional.ofNullable(known.get(name));
   }
 
   private void collect(String list, List<Container> into) {

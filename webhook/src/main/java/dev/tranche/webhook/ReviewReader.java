@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import com.fasterxml.jackson.databind.node.TextNode;
 import dev.tranche.webhook.JsonScan.Unreadable;
 import java.util.List;
 import java.util.Set;
@@ -19,8 +20,34 @@ final class ReviewReader {
   /** The API server sends less; deeper nesting would only cost stack. */
   private static final int DEPTH_MAX = 64;
 
-  /** A node of a tree costs some 80 bytes, however few the body spends on it: {@code {}}. */
-  private static final int NODES_MAX = 50_000;
+  /**
+   * A node of a tree costs up to 130 bytes, however few the body spends on it: {@code {"a":{}}}.
+   * The largest of real pods have a tenth of this.
+   */
+  static final int NODES_MAX = 20_000;
+
+  /**
+   * Of all names and values that are kept: what Kubernetes allows of annotations, and as much again
+   * thrice.
+   */
+  static final int TEXT_BYTES_MAX = 1 << 20;
+
+  /** Of all annotations, as Kubernetes counts them. */
+  private static final int ANNOTATIONS_BYTES_MAX = 256 << 10;
+
+  private static final int UID_BYTES_MAX = 64;
+
+  /** The name of an object. */
+  private static final int NAME_BYTES_MAX = 253;
+
+  /** The key of a label, an annotation or a resource: a domain, a slash and a name. */
+  private static final int KEY_BYTES_MAX = 253 + 1 + 63;
+
+  /** A path, as long as Linux takes one; no other value is longer. */
+  private static final int PATH_BYTES_MAX = 4_096;
+
+  /** Of a variable only its beginning is told. */
+  private static final int VARIABLE_BYTES_MAX = 64;
 
   private static final JsonNodeFactory NODES = JsonNodeFactory.instance;
 
@@ -37,6 +64,7 @@ final class ReviewReader {
       Set.of(
           "args",
           "command",
+          "image",
           "livenessProbe",
           "readinessProbe",
           "startupProbe",
@@ -66,7 +94,12 @@ final class ReviewReader {
             BULK_OF_SPEC.contains(field) || field.equals(this == POD ? "volumes" : "affinity");
         case CONTAINER ->
             BULK_OF_CONTAINERS.contains(field) || (this == POD && RUNNING.contains(field));
-        case BELOW -> false;
+        case VOLUME -> !field.equals("name") && !field.equals("hostPath");
+        case MOUNT -> !field.equals("mountPath");
+        case OLD_POD -> !field.equals("spec");
+        case OLD_SPEC -> !field.equals("ephemeralContainers");
+        case OLD_CONTAINER -> !field.equals("name");
+        case ANNOTATIONS, VARIABLE, NAMES, BELOW -> false;
       };
     }
 
@@ -81,17 +114,51 @@ final class ReviewReader {
     POD,
     METADATA,
     LABELS,
+    ANNOTATIONS,
+    NAMES,
     SPEC,
     CONTAINER,
+    VOLUME,
+    VARIABLE,
+    MOUNT,
+    /** The pod before, of which only the names of ephemeral containers are compared. */
+    OLD_POD,
+    OLD_SPEC,
+    OLD_CONTAINER,
     BELOW;
 
     /** Of a field's value; a list hands it on to its elements. */
     Place of(String field) {
       return switch (this) {
         case POD -> field.equals("metadata") ? METADATA : field.equals("spec") ? SPEC : BELOW;
-        case SPEC -> CONTAINERS.contains(field) ? CONTAINER : BELOW;
-        case METADATA -> field.equals("labels") ? LABELS : BELOW;
-        case LABELS, CONTAINER, BELOW -> BELOW;
+        case SPEC ->
+            CONTAINERS.contains(field) ? CONTAINER : field.equals("volumes") ? VOLUME : BELOW;
+        case METADATA ->
+            switch (field) {
+              case "labels" -> LABELS;
+              case "annotations" -> ANNOTATIONS;
+              default -> NAMES;
+            };
+        case CONTAINER ->
+            switch (field) {
+              case "env" -> VARIABLE;
+              case "volumeMounts" -> MOUNT;
+              default -> BELOW;
+            };
+        case OLD_POD -> OLD_SPEC;
+        case OLD_SPEC -> OLD_CONTAINER;
+        case NAMES, ANNOTATIONS -> this;
+        case LABELS, VOLUME, VARIABLE, MOUNT, OLD_CONTAINER, BELOW -> BELOW;
+      };
+    }
+
+    /** How long a value may be that stands in an object of this place. */
+    int bytesMax() {
+      return switch (this) {
+        case ANNOTATIONS -> ANNOTATIONS_BYTES_MAX;
+        case POD, METADATA, NAMES -> KEY_BYTES_MAX;
+        case SPEC -> NAME_BYTES_MAX;
+        default -> PATH_BYTES_MAX;
       };
     }
   }
@@ -154,10 +221,25 @@ final class ReviewReader {
   private JsonNode oldObject = MissingNode.getInstance();
   private boolean dryRun;
   private int nodes;
+  private int textBytes;
+  private int annotationBytes;
 
   private ReviewReader(byte[] body, Keep keep) {
     scan = new JsonScan(body);
     this.keep = keep;
+  }
+
+  /** More than Kubernetes would take, or than is read of one pod. */
+  private static final class TooLarge extends Unreadable {
+    private static final long serialVersionUID = 1;
+    private final String has;
+    private final String most;
+
+    TooLarge(String has, String most) {
+      super("it has %s; allowed are at most %s".formatted(has, most));
+      this.has = has;
+      this.most = most;
+    }
   }
 
   static Raw read(byte[] body, Keep keep) {
@@ -183,6 +265,10 @@ final class ReviewReader {
         review();
       }
       return raw();
+    } catch (TooLarge large) {
+      return uid.isEmpty()
+          ? new Raw.Broken(large.reason())
+          : new Raw.Unread(uid, Denial.TOO_LARGE.of(large.has, large.most));
     } catch (Unreadable broken) {
       return uid.isEmpty()
           ? new Raw.Broken("the body is no JSON: " + broken.reason())
@@ -208,7 +294,7 @@ final class ReviewReader {
     for (boolean first = true; scan.more(first, '}'); first = false) {
       String field = field();
       if (field.equals("apiVersion")) {
-        apiVersion = text();
+        apiVersion = text(field, NAME_BYTES_MAX);
       } else if (field.equals("request") && scan.peek() == '{') {
         request();
       } else {
@@ -220,55 +306,96 @@ final class ReviewReader {
   private void request() throws Unreadable {
     scan.expect('{');
     for (boolean first = true; scan.more(first, '}'); first = false) {
-      switch (field()) {
-        case "uid" -> uid = text();
-        case "namespace" -> namespace = text();
-        case "operation" -> operation = text();
-        case "subResource" -> subResource = text();
-        case "resource" -> resource = tree(0, Place.BELOW).path("resource").asText("");
-        case "dryRun" -> dryRun = tree(0, Place.BELOW).asBoolean(false);
-        case "object" -> object = tree(0, Place.POD);
-        case "oldObject" -> oldObject = tree(0, Place.POD);
+      String field = field();
+      switch (field) {
+        case "uid" -> uid = text(field, UID_BYTES_MAX);
+        case "namespace" -> namespace = text(field, NAME_BYTES_MAX);
+        case "operation" -> operation = text(field, NAME_BYTES_MAX);
+        case "subResource" -> subResource = text(field, NAME_BYTES_MAX);
+        case "resource" -> resource = tree(0, field, Place.NAMES).path("resource").asText("");
+        case "dryRun" -> dryRun = tree(0, field, Place.NAMES).asBoolean(false);
+        case "object" -> object = tree(0, field, Place.POD);
+        case "oldObject" -> oldObject = tree(0, field, Place.OLD_POD);
         default -> scan.skip();
       }
     }
   }
 
   private String field() throws Unreadable {
-    String field = scan.string();
+    String field = string("key", KEY_BYTES_MAX);
     scan.expect(':');
     return field;
   }
 
-  private String text() throws Unreadable {
+  private String text(String field, int bytesMax) throws Unreadable {
     if (scan.peek() == '"') {
-      return scan.string();
+      return string(field, bytesMax);
     }
     scan.skip();
     return "";
   }
 
-  private JsonNode tree(int depth, Place place) throws Unreadable {
-    if (++nodes > NODES_MAX) {
-      throw new Unreadable("it has more than " + NODES_MAX + " values");
+  private String string(String field, int bytesMax) throws Unreadable {
+    try {
+      return scan.string(bytesMax);
+    } catch (JsonScan.TooLong longer) {
+      int most = longer.bytesMax();
+      throw new TooLarge(
+          "a value of \"%s\" with more than %d bytes".formatted(Shown.of(field), most),
+          most + " bytes");
     }
+  }
+
+  /**
+   * @param place of the object that the value is a field of
+   */
+  private TextNode value(String field, Place place) throws Unreadable {
+    boolean shown = place == Place.VARIABLE && field.equals("value");
+    String value = shown ? scan.beginning(VARIABLE_BYTES_MAX) : string(field, place.bytesMax());
+    kept(value);
+    if (place == Place.ANNOTATIONS) {
+      annotationBytes += field.length() + value.length();
+      if (annotationBytes > ANNOTATIONS_BYTES_MAX) {
+        throw new TooLarge(
+            "more than %d bytes of annotations".formatted(ANNOTATIONS_BYTES_MAX),
+            ANNOTATIONS_BYTES_MAX + " bytes");
+      }
+    }
+    return NODES.textNode(value);
+  }
+
+  private void kept(String text) throws TooLarge {
+    textBytes += text.length();
+    if (textBytes > TEXT_BYTES_MAX) {
+      throw new TooLarge(
+          "names and values of more than %d bytes".formatted(TEXT_BYTES_MAX),
+          TEXT_BYTES_MAX + " bytes");
+    }
+  }
+
+  /**
+   * @param place of an object, or of the objects in a list; of a text, where the object stands that
+   *     has it
+   */
+  private JsonNode tree(int depth, String field, Place place) throws Unreadable {
+    counted();
     if (depth > DEPTH_MAX) {
       scan.skip();
       return NODES.nullNode();
     }
     return switch (scan.peek()) {
       case '{' -> fields(depth, place);
-      case '[' -> elements(depth, place);
-      case '"' -> NODES.textNode(scan.string());
+      case '[' -> elements(depth, field, place);
+      case '"' -> value(field, place);
       default -> scan.scalar();
     };
   }
 
-  private ArrayNode elements(int depth, Place place) throws Unreadable {
+  private ArrayNode elements(int depth, String field, Place place) throws Unreadable {
     ArrayNode array = NODES.arrayNode();
     scan.expect('[');
     for (boolean first = true; scan.more(first, ']'); first = false) {
-      array.add(tree(depth + 1, place));
+      array.add(tree(depth + 1, field, place));
     }
     return array;
   }
@@ -280,24 +407,41 @@ final class ReviewReader {
       String field = field();
       if (keep.skips(place, field)) {
         scan.skip();
-      } else if (keep.shortens(place, field) && scan.peek() == '[') {
-        fields.set(field, telling(depth + 1));
-      } else {
-        fields.set(field, tree(depth + 1, place.of(field)));
+        continue;
       }
+      kept(field);
+      fields.set(field, field(depth + 1, field, place));
     }
     return fields;
   }
 
+  private JsonNode field(int depth, String field, Place place) throws Unreadable {
+    byte first = scan.peek();
+    if (first == '"') {
+      counted();
+      return value(field, place);
+    }
+    return keep.shortens(place, field) && first == '['
+        ? telling(depth, field, place.of(field))
+        : tree(depth, field, place.of(field));
+  }
+
+  private void counted() throws TooLarge {
+    if (++nodes > NODES_MAX) {
+      throw new TooLarge(
+          "more than %d fields and list entries".formatted(NODES_MAX), String.valueOf(NODES_MAX));
+    }
+  }
+
   /** A list as it is where it may name something of NVIDIA's, else whether it is empty. */
-  private JsonNode telling(int depth) throws Unreadable {
+  private JsonNode telling(int depth, String field, Place place) throws Unreadable {
     int from = scan.position();
     scan.skip();
     int to = scan.position();
     for (byte[] word : TELLING) {
       if (scan.holds(word, from, to)) {
         scan.back(from);
-        return tree(depth, Place.BELOW);
+        return tree(depth, field, place);
       }
     }
     scan.back(from);

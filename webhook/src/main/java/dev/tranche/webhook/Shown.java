@@ -1,16 +1,12 @@
 package dev.tranche.webhook;
 
-import java.util.regex.Pattern;
+import dev.tranche.api.Printable;
 
 /** A user's text as a sentence shows it: an annotation may hold 256 kB, and line breaks. */
 final class Shown {
-  private static final int CHARS_MAX = 48;
-  private static final Pattern CONTROL = Pattern.compile("[\\p{Cntrl}\\p{Cf}\\u2028\\u2029]");
-
   private Shown() {}
 
   static String of(String text) {
-    String shown = text.length() <= CHARS_MAX ? text : text.substring(0, CHARS_MAX) + "…";
-    return CONTROL.matcher(shown).replaceAll("�");
+    return Printable.value(text);
   }
 }

@@ -13,21 +13,33 @@ final class Sizes {
   private static final int ANNOTATIONS_CHARS_MAX = 256 << 10;
   private static final int CONTAINER_CHARS_MAX = 63;
   private static final int CONTAINERS_MAX = 1_000;
-  private static final int TERMS_MAX = 1_000;
+  private static final int EXPRESSIONS_MAX = 256;
+  private static final int VALUES_MAX = 8_192;
+  private static final int RESOURCES_MAX = 64;
 
   private Sizes() {}
 
   /** A sentence, or nothing. */
   static Optional<String> tooLarge(PodView pod) {
     List<Container> containers = pod.containers();
-    if (containers.size() > CONTAINERS_MAX) {
-      return refuse(containers.size() + " containers", String.valueOf(CONTAINERS_MAX));
+    int count = containers.size() + pod.spec().path("ephemeralContainers").size();
+    if (count > CONTAINERS_MAX) {
+      return refuse(count + " containers", String.valueOf(CONTAINERS_MAX));
     }
     for (Container container : containers) {
       if (container.name().length() > CONTAINER_CHARS_MAX) {
         return refuse(
             "a container \"%s\"".formatted(Shown.of(container.name())),
             CONTAINER_CHARS_MAX + " characters of name");
+      }
+      for (String section : List.of("limits", "requests")) {
+        int resources = container.spec().path("resources").path(section).size();
+        if (resources > RESOURCES_MAX) {
+          return refuse(
+              "%d resources in %s of container \"%s\""
+                  .formatted(resources, section, Shown.of(container.name())),
+              String.valueOf(RESOURCES_MAX));
+        }
       }
     }
     long chars = 0;
@@ -37,14 +49,34 @@ final class Sizes {
     if (chars > ANNOTATIONS_CHARS_MAX) {
       return refuse(chars + " bytes of annotations", ANNOTATIONS_CHARS_MAX + " bytes");
     }
+    return tooMany(pod.spec());
+  }
+
+  /** What is held against the labels of every node; Kubernetes sets no limit. */
+  private static Optional<String> tooMany(JsonNode spec) {
+    int expressions = spec.path("nodeSelector").size();
+    int values = 0;
     JsonNode terms =
-        pod.spec()
-            .path("affinity")
+        spec.path("affinity")
             .path("nodeAffinity")
             .path("requiredDuringSchedulingIgnoredDuringExecution")
             .path("nodeSelectorTerms");
-    return terms.size() > TERMS_MAX
-        ? refuse(terms.size() + " nodeSelectorTerms", String.valueOf(TERMS_MAX))
+    expressions += terms.size();
+    for (JsonNode term : terms) {
+      for (String kind : List.of("matchExpressions", "matchFields")) {
+        expressions += term.path(kind).size();
+        for (JsonNode expression : term.path(kind)) {
+          values += expression.path("values").size();
+        }
+      }
+    }
+    if (expressions > EXPRESSIONS_MAX) {
+      return refuse(
+          expressions + " labels and terms and expressions of node affinity",
+          String.valueOf(EXPRESSIONS_MAX));
+    }
+    return values > VALUES_MAX
+        ? refuse(values + " values in node affinity", String.valueOf(VALUES_MAX))
         : Optional.empty();
   }
 

@@ -61,6 +61,11 @@ final class Translation {
     return warnings;
   }
 
+  /** Whether another problem would be told. */
+  boolean readsOn() {
+    return problems.size() <= PodMutator.PROBLEMS_MAX;
+  }
+
   List<String> problems() {
     return problems;
   }

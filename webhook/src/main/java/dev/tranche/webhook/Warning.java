@@ -1,5 +1,8 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.Printable;
+import java.util.stream.Stream;
+
 /** What the owner of a pod should know though it is admitted. docs/errors.md lists them all. */
 enum Warning {
   ROUNDED_UP(
@@ -34,8 +37,10 @@ enum Warning {
     this.template = template;
   }
 
+  /** Names of others are made printable, whoever forgot to. */
   String of(Object... values) {
-    return template.formatted(values);
+    return template.formatted(
+        Stream.of(values).map(v -> v instanceof String s ? Printable.message(s) : v).toArray());
   }
 
   String template() {

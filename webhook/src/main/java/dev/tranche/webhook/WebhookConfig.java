@@ -103,6 +103,7 @@ record WebhookConfig(
             flags.guardExemptServiceAccounts,
             resources,
             flags.kubeletRoot,
+            flags.cdiAnnotationPrefixes,
             errors);
     if (certificate.compareTo(authority) > 0) {
       errors.add(

@@ -149,4 +149,11 @@ final class WebhookFlags {
       defaultValue = "${env:TRANCHE_KUBELET_ROOT:-/var/lib/kubelet}",
       description = "The kubelets' folder; the guard tells of pods that mount its sockets.")
   String kubeletRoot = "";
+
+  @Option(
+      names = "--cdi-annotation-prefixes",
+      defaultValue = "${env:TRANCHE_CDI_ANNOTATION_PREFIXES:-}",
+      description =
+          "Annotations that runtimes read as CDI devices, besides cdi.k8s.io/; comma-separated.")
+  String cdiAnnotationPrefixes = "";
 }

@@ -10,6 +10,14 @@ import java.util.regex.Pattern;
 final class Wishes {
   private static final String PREFIX = "tranche.dev/";
   private static final int WARNINGS_MAX = 5;
+
+  /** The extender goes through a waiting pod's list for every model and GPU of the cluster. */
+  static final int LIST_ENTRIES_MAX = 64;
+
+  /** Room for as many names, each as long as a label's value may be. */
+  static final int LIST_CHARS_MAX = LIST_ENTRIES_MAX * 66;
+
+  private static final String[] NONE = {};
   private static final Set<String> PLACEMENTS = Set.of("load", "packed", "spread");
   private static final Pattern MODEL = Pattern.compile("!?\\s*[^!\\s].*");
   private static final Pattern UUID = Pattern.compile("!?(GPU|MIG)-\\S+");
@@ -66,7 +74,12 @@ final class Wishes {
     if (text == null) {
       return;
     }
-    for (String item : text.split(",", -1)) {
+    String[] items = text.length() > LIST_CHARS_MAX ? NONE : text.split(",", -1);
+    if (items.length == 0 || items.length > LIST_ENTRIES_MAX) {
+      problems.add(Denial.LIST_TOO_LONG.of(key, Shown.of(text), LIST_ENTRIES_MAX, LIST_CHARS_MAX));
+      return;
+    }
+    for (String item : items) {
       String entry = item.strip();
       if (!form.matcher(entry).matches()) {
         problems.add(Denial.LIST_MALFORMED.of(key, Shown.of(entry), example));

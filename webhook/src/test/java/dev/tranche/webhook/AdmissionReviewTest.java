@@ -41,7 +41,7 @@ class AdmissionReviewTest {
   void read_refusesAReviewOfTooManyValues_ofThatUid() {
     String many = "{},".repeat(50_001) + "{}";
     assertThat(guardedRefusal("\"spec\":{\"containers\":[" + many + "]}"))
-        .contains("more than 50000 values");
+        .contains("more than 20000 fields and list entries");
   }
 
   @Test

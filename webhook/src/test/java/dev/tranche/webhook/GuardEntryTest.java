@@ -82,7 +82,8 @@ class GuardEntryTest {
     String padding = "{},".repeat(60_000) + "{}";
     JsonNode response = review(GuardMode.VOID, "'spec':{'containers':[" + padding + "]}");
     assertThat(response.path("allowed").asBoolean()).isFalse();
-    assertThat(response.at("/status/message").asText()).contains("make the pod smaller");
+    assertThat(response.at("/status/message").asText())
+        .contains("more than 20000 fields and list entries");
   }
 
   private JsonNode review(GuardMode mode, String pod) {

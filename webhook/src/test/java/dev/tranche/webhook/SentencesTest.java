@@ -108,6 +108,12 @@ class SentencesTest {
           denied(Denial.PLACEMENT_UNKNOWN, Pod.of("{'gpu-fraction':'1','gpu-placement':'fast'}")),
           denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-model':'a,!'}")),
           denied(Denial.LIST_MALFORMED, Pod.of("{'gpu-fraction':'1','gpu-uuid':'0'}")),
+          denied(
+              Denial.LIST_TOO_LONG,
+              Pod.of("{'gpu-fraction':'1','gpu-model':'" + "T4,".repeat(64) + "T4'}")),
+          denied(
+              Denial.LIST_TOO_LONG,
+              Pod.of("{'gpu-fraction':'1','gpu-uuid':'GPU-" + "x".repeat(4_300) + "'}")),
           denied(Denial.OWN_REQUEST, Pod.of(HALF, "'resources':{'limits':{'nvidia.com/gpu':'1'}}")),
           denied(
               Denial.REQUEST_AND_LIMIT,

@@ -160,6 +160,38 @@ class RenderingTest {
   }
 
   @Test
+  void guardThatFailsClosed_leavesOutWhatKeepsAClusterAlive() {
+    var closed = new HashMap<String, Object>();
+    closed.put("guard.failurePolicy", "Fail");
+    closed.put("guard.exemptNamespaces[0]", "cni");
+    assertThat(render(closed))
+        .contains("values: [\"tranche\",\"kube-system\",\"cni\"")
+        .doesNotContain("failurePolicy: Ignore");
+  }
+
+  @Test
+  void guard_knowsTheCdiAnnotationsThatThePluginWrites() {
+    assertThat(render(Map.of())).doesNotContain("--cdi-annotation-prefixes");
+    var prefixes = new HashMap<String, Object>();
+    prefixes.put("guard.cdiAnnotationPrefixes[0]", "a.example/");
+    prefixes.put(
+        "config.map.default",
+        "{version: v1, flags: {plugin: {cdiAnnotationPrefix: nvidia.cdi.k8s.io/}}}");
+    assertThat(render(prefixes))
+        .contains("--cdi-annotation-prefixes=a.example/,nvidia.cdi.k8s.io/\n");
+  }
+
+  @Test
+  void networkPolicyOfTheWebhook_isForTheApiServersWhereTheyAreKnown() {
+    var policies = new HashMap<String, Object>();
+    policies.put("networkPolicies.enabled", true);
+    assertThat(render(policies)).contains("port: https}\n    - ports:");
+    policies.put("networkPolicies.webhookCidrs[0]", "10.0.0.0/24");
+    assertThat(render(policies))
+        .contains("port: https}\n      from:\n        - ipBlock: {cidr: \"10.0.0.0/24\"}");
+  }
+
+  @Test
   void certManager_makesTheCertificates_onlyWhenAsked() {
     assertThat(render(Map.of())).doesNotContain("cert-manager.io");
     assertThat(render(Map.of("webhook.certManager.enabled", true)))

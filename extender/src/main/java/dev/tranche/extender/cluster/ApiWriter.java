@@ -3,6 +3,7 @@ package dev.tranche.extender.cluster;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.Api;
@@ -165,7 +166,7 @@ public final class ApiWriter implements Api {
         .endInvolvedObject()
         .withType("Warning")
         .withReason("NoGpuHasRoom")
-        .withMessage(message)
+        .withMessage(Printable.message(message))
         .withNewSource()
         .withComponent(COMPONENT)
         .endSource()

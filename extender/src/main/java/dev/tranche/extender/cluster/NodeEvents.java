@@ -2,6 +2,7 @@ package dev.tranche.extender.cluster;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.tranche.api.Printable;
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.api.node.NodeReport;
 import io.fabric8.kubernetes.api.model.Event;
@@ -152,7 +153,7 @@ public final class NodeEvents {
     return new EventBuilder()
         .withType(event.getWarning() ? "Warning" : "Normal")
         .withReason(cut(event.getReason(), REASON_CHARS_MAX))
-        .withMessage(cut(event.getMessage(), MESSAGE_CHARS_MAX))
+        .withMessage(Printable.of(event.getMessage(), MESSAGE_CHARS_MAX - 1))
         .withNewSource()
         .withComponent("tranche-node-plugin")
         .withHost(node)

@@ -1,5 +1,6 @@
 package dev.tranche.extender.cluster;
 
+import dev.tranche.api.Printable;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
 import io.vertx.core.Future;
@@ -75,6 +76,6 @@ public final class Unshared {
 
   private static String message(String annotation) {
     return "this pod asks for a share of a GPU (%s) and does not have it: it was created before Tranche's webhook or past it, so nothing has turned that into a request. Delete it and have it created anew; for a Deployment, kubectl rollout restart."
-        .formatted(annotation);
+        .formatted(Printable.value(annotation));
   }
 }

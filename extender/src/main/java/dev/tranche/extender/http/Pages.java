@@ -1,5 +1,6 @@
 package dev.tranche.extender.http;
 
+import dev.tranche.api.Printable;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.verb.Inspection;
 import io.vertx.core.json.JsonArray;
@@ -89,7 +90,7 @@ final class Pages {
     text.append('\n');
     for (Object each : node.getJsonArray(gpus)) {
       JsonObject gpu = (JsonObject) each;
-      text.append("    ").append(gpu.getString("figures"));
+      text.append("    ").append(Printable.message(gpu.getString("figures")));
       text.append("; SM load ")
           .append(load(gpu.getBoolean("measured"), gpu.getLong("smLoadPercent")));
       text.append(", memory free ").append(gibibytes(gpu.getLong("memoryFreeBytes")));
@@ -130,7 +131,7 @@ final class Pages {
         NODE_LINE,
         node.name(),
         view.index(),
-        view.model(),
+        Printable.name(view.model()),
         view.freeReplicas() + "/" + view.replicas(),
         view.measured() ? Math.round(view.smLoad() * 100) + "%" : "?",
         gibibytes(view.memoryFreeBytes()),

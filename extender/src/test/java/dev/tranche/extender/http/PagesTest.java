@@ -38,6 +38,7 @@ final class PagesTest {
     assertThat(text.toString().lines())
         .hasSize(4)
         .anyMatch(line -> line.startsWith("b ") && line.contains("7/10"))
+        .noneMatch(line -> line.contains("\u202e"))
         .contains("holds {bound=2}, pods that wait 1");
   }
 
@@ -91,7 +92,7 @@ final class PagesTest {
         new GpuView(
             "GPU-" + node,
             0,
-            "Tesla T4",
+            "Tesla T4\nb forged 7/10\u202e",
             "nvidia.com/gpu",
             10,
             true,

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.events;
 
+import dev.tranche.api.Printable;
 import dev.tranche.api.node.NodeEvent;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import java.util.ArrayDeque;
@@ -60,7 +61,7 @@ public final class NodeEvents {
             .setId(++lastId)
             .setAtMs(clockMs.getAsLong())
             .setReason(reason)
-            .setMessage(cut(message))
+            .setMessage(Printable.of(message, MESSAGE_CHARS_MAX - 1))
             .setWarning(warning)
             .setNamespace(namespace)
             .setPod(pod)
@@ -73,12 +74,6 @@ public final class NodeEvents {
     metrics.count(
         "tranche.node.events", "Events for people, of the node and its pods.", "reason", reason);
     changed.run();
-  }
-
-  private static String cut(String message) {
-    return message.length() <= MESSAGE_CHARS_MAX
-        ? message
-        : message.substring(0, MESSAGE_CHARS_MAX - 1) + "…";
   }
 
   private static void log(NodeEvent event) {

@@ -28,9 +28,14 @@ public record Candidate(String namespace, JsonNode pod, JsonNode before) {
       return spec.path("name").asText("");
     }
 
-    /** The name as a sentence shows it. */
-    String shown() {
-      return Sweep.cut(name());
+    /** From the root of the pod to a field of it. */
+    String[] path(String... fields) {
+      String[] path = new String[3 + fields.length];
+      path[0] = "spec";
+      path[1] = list;
+      path[2] = String.valueOf(index);
+      System.arraycopy(fields, 0, path, 3, fields.length);
+      return path;
     }
   }
 

@@ -1,9 +1,8 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.webhook.guard.Candidate.Container;
+import java.util.ArrayList;
 
 /**
  * Mounts that name GPUs: the device plugin's strategy volume-mounts puts one per GPU in this
@@ -15,22 +14,21 @@ final class DeviceListMounts {
   private DeviceListMounts() {}
 
   static void sweep(Container container, Sweep sweep) {
-    ArrayNode kept = JsonNodeFactory.instance.arrayNode();
-    boolean close = false;
+    var closed = new ArrayList<Integer>();
+    int index = 0;
     for (JsonNode mount : container.spec().path("volumeMounts")) {
       String path = HostPaths.plain(mount.path("mountPath").asText(""));
-      if (HostPaths.at(path, "/var" + FOLDER) || HostPaths.at(path, FOLDER)) {
-        close |=
-            sweep.take(
-                Finding.DEVICE_LIST_MOUNT,
-                "container \"%s\" mounts %s, which names a GPU to the runtime"
-                    .formatted(container.shown(), Sweep.cut(path)));
-      } else {
-        kept.add(mount);
+      boolean names = HostPaths.at(path, "/var" + FOLDER) || HostPaths.at(path, FOLDER);
+      if (names
+          && sweep.take(
+              Finding.DEVICE_LIST_MOUNT,
+              "container \"%s\" mounts %s, which names a GPU to the runtime",
+              container.name(),
+              path)) {
+        closed.add(index);
       }
+      index++;
     }
-    if (close) {
-      sweep.put(kept, "spec", container.list(), String.valueOf(container.index()), "volumeMounts");
-    }
+    sweep.removeAll(closed, container.path("volumeMounts"));
   }
 }

@@ -14,6 +14,8 @@ public enum Finding {
   MPS_LIMIT("take it away: the limit follows from the share"),
   /** Annotations that ask a runtime for devices by the Container Device Interface. */
   CDI_ANNOTATION("take it away and ask for a share"),
+  /** Annotations by which a plugin of the runtime adds devices. */
+  DEVICE_ANNOTATION("take it away and ask for a share"),
   /** The runtime reads device names from the paths of mounts in this folder. */
   DEVICE_LIST_MOUNT("mount it elsewhere"),
   /** The node's device files. */
@@ -24,6 +26,12 @@ public enum Finding {
   RUNTIME_SOCKET("take the volume away"),
   /** Where CDI specs lie: whoever writes there says what a device's name stands for. */
   CDI_SPECS("take the volume away"),
+  /** What the container runtime and its plugins are told to do. */
+  RUNTIME_CONFIG("take the volume away"),
+  /** Where the MPS daemons take clients. */
+  MPS_CONTROL("take the volume away; a share of an MPS node brings its own"),
+  /** The node's processes, and by them its files. */
+  HOST_PROCESSES("take the volume, hostPID or the capability away"),
   /** All devices of the node are open to it. */
   PRIVILEGED("drop privileged");
 

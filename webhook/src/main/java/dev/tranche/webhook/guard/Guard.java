@@ -4,8 +4,11 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import dev.tranche.webhook.guard.Candidate.Container;
 import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Judges what a pod reaches for. The nvidia runtime gives a container whatever GPUs its variable
@@ -16,6 +19,12 @@ import java.util.function.Function;
 public final class Guard {
   /** NVIDIA's own plugin's, without and with its renaming of shared GPUs. */
   private static final Set<String> PLAIN = Set.of("nvidia.com/gpu", "nvidia.com/gpu.shared");
+
+  /** What opens the files of another's process, and what holds it. */
+  private static final Set<String> TRACING =
+      Set.of("SYS_PTRACE", "CAP_SYS_PTRACE", "SYS_ADMIN", "CAP_SYS_ADMIN", "ALL", "CAP_ALL");
+
+  private static final List<GpuAccess> ANNOTATIONS = GpuAccess.annotations();
 
   private final GuardRules rules;
   private final HostPaths hostPaths;
@@ -35,6 +44,11 @@ public final class Guard {
     return rules.mode();
   }
 
+  /** A review that nothing else could be made of. */
+  public Undecided undecided(byte[] body) {
+    return new Undecided(body, rules.cdiAnnotationPrefixes());
+  }
+
   /**
    * @param mode the namespace's, or {@link #mode()}
    */
@@ -51,19 +65,42 @@ public final class Guard {
       hostPaths.sweep(pod.spec(), sweep);
     }
     boolean served = served(pod.spec());
+    boolean hostPid = pod.spec().path("hostPID").asBoolean(false);
+    var node = new Node(pod.spec().path("nodeName").asText(""));
     for (Container container : pod.containers()) {
-      Variables.sweep(container, asksForGpus(pod, container.spec()), served, sweep);
+      Variables.sweep(container, asksForGpus(node, container.spec()), served, sweep);
       if (served) {
         DeviceListMounts.sweep(container, sweep);
       }
-      if (container.spec().path("securityContext").path("privileged").asBoolean(false)) {
+      JsonNode security = container.spec().path("securityContext");
+      if (security.path("privileged").asBoolean(false)) {
         sweep.tell(
             Finding.PRIVILEGED,
-            "container \"%s\" is privileged, so every GPU of its node is open to it"
-                .formatted(container.shown()));
+            "container \"%s\" is privileged, so every GPU of its node is open to it",
+            container.name());
+      } else if (hostPid) {
+        tracing(security)
+            .ifPresent(
+                capability ->
+                    sweep.tell(
+                        Finding.HOST_PROCESSES,
+                        "container \"%s\" has hostPID and the capability %s, so the files of all processes are open to it",
+                        container.name(),
+                        capability));
       }
     }
     return sweep.verdict();
+  }
+
+  /** A capability that opens {@code /proc/PID/root} of others' processes. */
+  private static Optional<String> tracing(JsonNode security) {
+    return security
+        .path("capabilities")
+        .path("add")
+        .valueStream()
+        .map(capability -> capability.asText(""))
+        .filter(capability -> TRACING.contains(capability.toUpperCase(Locale.ROOT)))
+        .findFirst();
   }
 
   /** Which handler a RuntimeClass names is not known here, so any may be nvidia's. */
@@ -71,35 +108,42 @@ public final class Guard {
     return rules.assumeDefaultRuntime() || !spec.path("runtimeClassName").asText("").isEmpty();
   }
 
-  private static void annotations(Candidate pod, Sweep sweep) {
+  private void annotations(Candidate pod, Sweep sweep) {
     pod.pod()
         .path("metadata")
         .path("annotations")
         .forEachEntry(
-            (key, value) -> {
-              if (key.startsWith("cdi.k8s.io/")) {
-                boolean voided =
-                    sweep.take(
-                        Finding.CDI_ANNOTATION,
-                        "annotation %s asks for \"%s\""
-                            .formatted(Sweep.cut(key), Sweep.cut(value.asText(""))));
-                if (voided) {
-                  sweep.remove("metadata", "annotations", key);
-                }
-              }
-            });
+            (key, value) ->
+                finding(key)
+                    .ifPresent(
+                        finding -> {
+                          if (sweep.take(
+                              finding, "annotation %s asks for \"%s\"", key, value.asText(""))) {
+                            sweep.remove("metadata", "annotations", key);
+                          }
+                        }));
+  }
+
+  private Optional<Finding> finding(String annotation) {
+    if (rules.cdiAnnotationPrefixes().stream().anyMatch(annotation::startsWith)) {
+      return Optional.of(Finding.CDI_ANNOTATION);
+    }
+    return ANNOTATIONS.stream()
+        .filter(access -> access.names(annotation))
+        .map(GpuAccess::finding)
+        .findFirst();
   }
 
   /** Limits and requests of extended resources are equal; whichever is there tells. */
-  private boolean asksForGpus(Candidate pod, JsonNode container) {
+  private boolean asksForGpus(Node node, JsonNode container) {
     JsonNode resources = container.path("resources");
-    return asks(pod, resources.path("limits")) || asks(pod, resources.path("requests"));
+    return asks(node, resources.path("limits")) || asks(node, resources.path("requests"));
   }
 
-  private boolean asks(Candidate pod, JsonNode quantities) {
+  private boolean asks(Node node, JsonNode quantities) {
     for (var quantity : quantities.properties()) {
       String resource = quantity.getKey();
-      if (gives(resource) && !zero(quantity.getValue().asText("")) && counted(pod, resource)) {
+      if (gives(resource) && !zero(quantity.getValue().asText("")) && node.counts(resource)) {
         return true;
       }
     }
@@ -114,17 +158,28 @@ public final class Guard {
   }
 
   /**
-   * The scheduler keeps a pod from nodes that lack what it requests. Past the scheduler the kubelet
-   * runs it all the same, without a device, so there the request alone proves nothing. Of a node
-   * without our labels nothing is known, and a GPU that was asked for is not taken away.
+   * The node that a pod names itself, looked up once, however many containers ask.
+   *
+   * <p>The scheduler keeps a pod from nodes that lack what it requests. Past the scheduler the
+   * kubelet runs it all the same, without a device, so there the request alone proves nothing. Of a
+   * node without our labels nothing is known, and a GPU that was asked for is not taken away.
    */
-  private boolean counted(Candidate pod, String resource) {
-    String node = pod.spec().path("nodeName").asText("");
-    if (node.isEmpty()) {
-      return true;
+  private final class Node {
+    private final String name;
+    private @Nullable Set<String> resources;
+
+    Node(String name) {
+      this.name = name;
     }
-    Set<String> known = nodeResources.apply(node);
-    return known.isEmpty() || known.contains(resource);
+
+    boolean counts(String resource) {
+      if (name.isEmpty()) {
+        return true;
+      }
+      Set<String> known = resources == null ? nodeResources.apply(name) : resources;
+      resources = known;
+      return known.isEmpty() || known.contains(resource);
+    }
   }
 
   /** The digits before a suffix or an exponent decide. */

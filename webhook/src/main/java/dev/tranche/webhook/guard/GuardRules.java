@@ -3,6 +3,7 @@ package dev.tranche.webhook.guard;
 import java.util.Collection;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Stream;
 
 /**
  * The guard's part of the configuration.
@@ -12,16 +13,33 @@ import java.util.Set;
  * @param exemptServiceAccounts {@code namespace:name}; their pods are left alone
  * @param resources extended resources whose containers get GPUs, those of NVIDIA's plugin aside
  * @param kubeletRoot where the kubelet's sockets lie
+ * @param cdiAnnotationPrefixes of the annotations that ask a runtime for CDI devices; CDI's own is
+ *     always one
  */
 public record GuardRules(
     GuardMode mode,
     boolean assumeDefaultRuntime,
     Set<String> exemptServiceAccounts,
     List<String> resources,
-    String kubeletRoot) {
+    String kubeletRoot,
+    List<String> cdiAnnotationPrefixes) {
   public GuardRules {
+    cdiAnnotationPrefixes =
+        Stream.concat(Stream.of(GpuAccess.CDI_PREFIX), cdiAnnotationPrefixes.stream())
+            .distinct()
+            .toList();
     exemptServiceAccounts = Set.copyOf(exemptServiceAccounts);
     resources = List.copyOf(resources);
+  }
+
+  /** With CDI's own annotations alone. */
+  public GuardRules(
+      GuardMode mode,
+      boolean assumeDefaultRuntime,
+      Set<String> exemptServiceAccounts,
+      List<String> resources,
+      String kubeletRoot) {
+    this(mode, assumeDefaultRuntime, exemptServiceAccounts, resources, kubeletRoot, List.of());
   }
 
   /** Checks what the flags say. */
@@ -31,6 +49,7 @@ public record GuardRules(
       String exemptServiceAccounts,
       List<String> resources,
       String kubeletRoot,
+      String cdiAnnotationPrefixes,
       Collection<String> errors) {
     var parsed = GuardMode.parse(mode);
     if (parsed.isEmpty()) {
@@ -55,11 +74,24 @@ public record GuardRules(
     if (!kubeletRoot.startsWith("/")) {
       errors.add("--kubelet-root is \"%s\"; expected an absolute path".formatted(kubeletRoot));
     }
+    List<String> prefixes =
+        Stream.of(cdiAnnotationPrefixes.split(",", -1))
+            .map(String::strip)
+            .filter(prefix -> !prefix.isEmpty())
+            .toList();
+    for (String prefix : prefixes) {
+      if (!prefix.matches("[a-z0-9][-a-z0-9.]{0,252}/[-A-Za-z0-9_.]{0,62}")) {
+        errors.add(
+            "--cdi-annotation-prefixes names \"%s\"; expected the beginning of an annotation's key with its domain, for example nvidia.cdi.k8s.io/"
+                .formatted(prefix));
+      }
+    }
     return new GuardRules(
         parsed.orElse(GuardMode.VOID),
         assumeDefaultRuntime.equals("true"),
         accounts,
         resources,
-        kubeletRoot);
+        kubeletRoot,
+        prefixes);
   }
 }

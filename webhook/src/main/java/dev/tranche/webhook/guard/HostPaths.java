@@ -1,7 +1,7 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.regex.Matcher;
@@ -9,41 +9,28 @@ import java.util.regex.Pattern;
 
 /** Volumes of the node's own file system that lead to GPUs, or to those who hand GPUs out. */
 final class HostPaths {
-  /** GPUs, by their names and by their numbers. */
-  private static final List<String> DEVICES = List.of("/dev/char", "/dev/dri");
-
-  private static final String NVIDIA_DEVICES = "/dev/nvidia";
-
-  /** Device nodes of a driver that runs in a container. */
-  private static final String DRIVER_DEVICES = "/run/nvidia/driver/dev";
-
-  private static final List<String> RUNTIME_SOCKETS =
-      List.of(
-          "/run/containerd/containerd.sock",
-          "/run/k3s/containerd/containerd.sock",
-          "/run/k0s/containerd.sock",
-          "/run/docker/containerd/containerd.sock",
-          "/var/snap/microk8s/common/run/containerd.sock",
-          "/run/crio/crio.sock",
-          "/run/docker.sock",
-          "/run/cri-dockerd.sock");
-
-  private static final List<String> CDI_FOLDERS = List.of("/etc/cdi", "/run/cdi");
-
   /** Of a process of the node: its root, and where it stands, which is the same for most. */
   private static final Pattern BY_PROCESS =
       Pattern.compile("/proc/[^/]+(?:/task/[^/]+)?/(?:root|cwd)(?=/|$)");
 
-  private final List<String> socketFolders;
+  /** A process, or a thread of it: its root is in there. */
+  private static final Pattern PROCESS =
+      Pattern.compile("/proc/(?:\\d{1,10}|self|thread-self)(?:/task(?:/\\d{1,10})?)?");
+
+  private final List<GpuAccess> places;
 
   HostPaths(String kubeletRoot) {
     String root = plain(kubeletRoot);
-    socketFolders =
-        List.of(
-            root + "/device-plugins",
-            root + "/pod-resources",
-            "/var/lib/kubelet/device-plugins",
-            "/var/lib/kubelet/pod-resources");
+    var places = new ArrayList<>(GpuAccess.ALL);
+    for (String folder : GpuAccess.KUBELET_FOLDERS) {
+      places.add(
+          new GpuAccess(
+              GpuAccess.Kind.PATH,
+              root + "/" + folder,
+              Finding.KUBELET_SOCKETS,
+              "the kubelet's sockets, where this cluster has them"));
+    }
+    this.places = List.copyOf(places);
   }
 
   void sweep(JsonNode spec, Sweep sweep) {
@@ -56,9 +43,9 @@ final class HostPaths {
                 finding ->
                     sweep.tell(
                         finding,
-                        "volume \"%s\" is the node's %s"
-                            .formatted(
-                                Sweep.cut(volume.path("name").asText("")), Sweep.cut(path))));
+                        "volume \"%s\" is the node's %s",
+                        volume.path("name").asText(""),
+                        path));
       }
     }
   }
@@ -67,21 +54,13 @@ final class HostPaths {
     String real = withoutProcess(named);
     // The one is a link to the other.
     String path = at(real, "/var/run") ? real.substring("/var".length()) : real;
-    boolean devices =
-        path.startsWith(NVIDIA_DEVICES)
-            || holds(path, NVIDIA_DEVICES)
-            || DEVICES.stream().anyMatch(d -> at(path, d))
-            || leadsTo(path, List.of(DRIVER_DEVICES));
-    if (devices) {
-      return Optional.of(Finding.HOST_DEVICES);
+    if (PROCESS.matcher(path).matches()) {
+      return Optional.of(Finding.HOST_PROCESSES);
     }
-    if (leadsTo(path, socketFolders)) {
-      return Optional.of(Finding.KUBELET_SOCKETS);
-    }
-    if (leadsTo(path, RUNTIME_SOCKETS)) {
-      return Optional.of(Finding.RUNTIME_SOCKET);
-    }
-    return leadsTo(path, CDI_FOLDERS) ? Optional.of(Finding.CDI_SPECS) : Optional.empty();
+    return places.stream()
+        .filter(place -> place.leadsFrom(path))
+        .map(GpuAccess::finding)
+        .findFirst();
   }
 
   /** One after another, since a pattern that repeats recurses, and a path may be long. */
@@ -94,29 +73,28 @@ final class HostPaths {
     return start == path.length() ? "/" : path.substring(start);
   }
 
-  private static boolean leadsTo(String path, List<String> places) {
-    return places.stream().anyMatch(place -> at(path, place) || holds(path, place));
-  }
-
-  /** Without dots and doubled slashes; any text is a path here, none may make the guard fail. */
+  /**
+   * Without dots and doubled slashes; any text is a path here, none may make the guard fail. One
+   * pass and one buffer, however many segments there are.
+   */
   static String plain(String path) {
-    var segments = new ArrayDeque<String>();
-    for (String segment : path.split("/+", -1)) {
-      if (segment.equals("..")) {
-        segments.pollLast();
-      } else if (!segment.isEmpty() && !segment.equals(".")) {
-        segments.addLast(segment);
+    var plain = new StringBuilder(path.length() + 1);
+    int end;
+    for (int from = 0; from <= path.length(); from = end + 1) {
+      int slash = path.indexOf('/', from);
+      end = slash < 0 ? path.length() : slash;
+      int length = end - from;
+      if (length == 2 && path.startsWith("..", from)) {
+        plain.setLength(Math.max(0, plain.lastIndexOf("/")));
+      } else if (length > 0 && !(length == 1 && path.charAt(from) == '.')) {
+        plain.append('/').append(path, from, end);
       }
     }
-    return "/" + String.join("/", segments);
+    return plain.isEmpty() ? "/" : plain.toString();
   }
 
   /** Whether a path is a place or lies in it. */
   static boolean at(String path, String place) {
     return path.equals(place) || path.startsWith(place + "/");
-  }
-
-  private static boolean holds(String path, String place) {
-    return path.equals("/") || place.startsWith(path + "/");
   }
 }

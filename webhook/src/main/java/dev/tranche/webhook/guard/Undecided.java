@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.ISO_8859_1;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /**
  * What becomes of a pod that the guard fails on, by a defect of its own. The API server lets a pod
@@ -23,20 +24,25 @@ public final class Undecided {
           "NVIDIA_VISIBLE_DEVICES",
           "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
           "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
-          "cdi.k8s.io/",
           "nvidia-container-devices");
 
   /** What is told only, but for {@code deny}. */
   private static final List<String> DENIED =
-      List.of("\"privileged\":true", "\"hostPath\":{", "\"envFrom\":[");
+      List.of("\"privileged\":true", "\"hostPath\":{", "\"envFrom\":[", "\"hostPID\":true");
 
   private final String review;
+  private final List<String> closed;
 
   /**
    * @param body of the review, which nothing else could be made of
+   * @param cdiAnnotationPrefixes of {@link GuardRules}
    */
-  public Undecided(byte[] body) {
+  public Undecided(byte[] body, List<String> cdiAnnotationPrefixes) {
     review = new String(body, ISO_8859_1);
+    closed =
+        Stream.of(CLOSED, GpuAccess.annotationWords(), cdiAnnotationPrefixes)
+            .flatMap(List::stream)
+            .toList();
   }
 
   /** The request's, which the API server writes before any other; empty if there is none. */
@@ -49,9 +55,9 @@ public final class Undecided {
   public boolean reaches(GuardMode mode) {
     return switch (mode) {
       case AUDIT -> false;
-      case VOID -> CLOSED.stream().anyMatch(review::contains);
+      case VOID -> closed.stream().anyMatch(review::contains);
       case DENY ->
-          CLOSED.stream().anyMatch(review::contains) || DENIED.stream().anyMatch(review::contains);
+          closed.stream().anyMatch(review::contains) || DENIED.stream().anyMatch(review::contains);
     };
   }
 }

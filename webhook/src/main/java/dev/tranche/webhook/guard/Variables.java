@@ -1,10 +1,10 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.guard.Candidate.Container;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -33,43 +33,60 @@ final class Variables {
    */
   static void sweep(Container container, boolean asksForGpus, boolean served, Sweep sweep) {
     List<String> watched = watched(asksForGpus, served);
+    var places = new ArrayList<Integer>();
+    int index = -1;
     int count = 0;
     boolean close = false;
     boolean ours = false;
     for (JsonNode variable : container.spec().path("env")) {
+      index++;
       String name = variable.path("name").asText("");
       if (!watched.contains(name)) {
         continue;
       }
+      places.add(index);
       if (!name.equals(NAME)) {
-        close |= sweep.take(Finding.MPS_LIMIT, limited(container, name));
+        close |=
+            sweep.take(
+                Finding.MPS_LIMIT,
+                "container \"%s\" sets %s, which follows from its share",
+                container.name(),
+                name);
         continue;
       }
       count++;
+      String value = variable.path("value").asText("");
       if (variable.path("valueFrom").isObject()) {
-        close |= sweep.take(Finding.ENV_VALUE_FROM, named(container, " from elsewhere"));
-      } else if (HARMLESS.contains(variable.path("value").asText(""))) {
-        ours = variable.path("value").asText("").equals(VOID);
+        close |=
+            sweep.take(
+                Finding.ENV_VALUE_FROM,
+                "container \"%s\" sets %s from elsewhere",
+                container.name(),
+                NAME);
+      } else if (HARMLESS.contains(value)) {
+        ours = value.equals(VOID);
       } else {
-        String value = Sweep.cut(variable.path("value").asText(""));
-        close |= sweep.take(Finding.ENV, named(container, " to \"" + value + "\""));
+        close |=
+            sweep.take(
+                Finding.ENV, "container \"%s\" sets %s to \"%s\"", container.name(), NAME, value);
       }
     }
     List<String> taken = taken(container, watched);
     if (asksForGpus) {
       // The void of an earlier call, before some other webhook added the request.
       if (close || (ours && sweep.changes())) {
-        sweep.put(without(container, watched), path(container, "env"));
+        sweep.removeAll(places, container.path("env"));
       }
       if (!taken.isEmpty()) {
-        sweep.tell(Finding.ENV_FROM, taking(container, taken));
+        sweep.tell(Finding.ENV_FROM, taking(taken), container.name());
       }
     } else if (close) {
-      sweep.put(without(container, watched).add(voided()), path(container, "env"));
+      sweep.removeAll(places, container.path("env"));
+      sweep.put(voided(), container.path("env", "-"));
     } else if (served && count == 0 && sweep.changes()) {
       putVoid(container, sweep);
     } else if (count == 0 && !taken.isEmpty()) {
-      sweep.tellQuietly(Finding.ENV_FROM, taking(container, taken));
+      sweep.tellQuietly(Finding.ENV_FROM, taking(taken), container.name());
     }
   }
 
@@ -80,18 +97,10 @@ final class Variables {
         .toList();
   }
 
-  private static String limited(Container container, String name) {
-    return "container \"%s\" sets %s, which follows from its share"
-        .formatted(container.shown(), name);
-  }
-
-  private static String named(Container container, String value) {
-    return "container \"%s\" sets %s%s".formatted(container.shown(), NAME, value);
-  }
-
-  private static String taking(Container container, List<String> names) {
-    return "container \"%s\" takes variables by envFrom, and %s may be one"
-        .formatted(container.shown(), String.join(" or ", names));
+  private static String taking(List<String> names) {
+    return "container \"%s\" takes variables by envFrom, and "
+        + String.join(" or ", names)
+        + " may be one";
   }
 
   /** Those that a key of a source of envFrom, with its prefix, can be. */
@@ -111,32 +120,13 @@ final class Variables {
 
   private static void putVoid(Container container, Sweep sweep) {
     if (container.spec().path("env").isEmpty()) {
-      sweep.put(JsonNodeFactory.instance.arrayNode().add(voided()), path(container, "env"));
+      sweep.put(JsonNodeFactory.instance.arrayNode().add(voided()), container.path("env"));
     } else {
-      sweep.put(voided(), path(container, "env", "-"));
+      sweep.put(voided(), container.path("env", "-"));
     }
-  }
-
-  private static ArrayNode without(Container container, List<String> names) {
-    ArrayNode kept = JsonNodeFactory.instance.arrayNode();
-    for (JsonNode variable : container.spec().path("env")) {
-      if (!names.contains(variable.path("name").asText(""))) {
-        kept.add(variable);
-      }
-    }
-    return kept;
   }
 
   private static ObjectNode voided() {
     return JsonNodeFactory.instance.objectNode().put("name", NAME).put("value", VOID);
-  }
-
-  private static String[] path(Container container, String... fields) {
-    String[] path = new String[3 + fields.length];
-    path[0] = "spec";
-    path[1] = container.list();
-    path[2] = String.valueOf(container.index());
-    System.arraycopy(fields, 0, path, 3, fields.length);
-    return path;
   }
 }

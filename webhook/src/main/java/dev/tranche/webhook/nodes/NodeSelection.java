@@ -1,85 +1,145 @@
 package dev.tranche.webhook.nodes;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import java.math.BigInteger;
-import java.util.stream.StreamSupport;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Whether a pod's nodeSelector and required node affinity admit a node, judged as kube-scheduler
- * does. Taints are judged apart ({@link Taints}): they come and go, and a pod may wait for that.
+ * does. Taints are judged apart ({@link Taints}): they come and go, and a pod may wait for that. The
+ * terms are read once, since thousands of nodes are held against them. For one thread.
  */
 public final class NodeSelection {
-  private final JsonNode nodeSelector;
-  private final JsonNode required;
+  private static final long NO_NUMBER = Long.MIN_VALUE;
+
+  /** No label counts to more, and these fit into a long. */
+  private static final int DIGITS_MAX = 18;
+
+  private final List<Requirement> nodeSelector = new ArrayList<>();
+
+  /** Null where none is required. */
+  private final @Nullable List<List<Requirement>> terms;
+
+  /** Equal requirements are one. */
+  private final Map<Requirement, Requirement> distinct = new HashMap<>();
 
   /**
    * @param podSpec of a pod, as JSON
    */
   public NodeSelection(JsonNode podSpec) {
-    nodeSelector = podSpec.path("nodeSelector");
-    required =
+    podSpec
+        .path("nodeSelector")
+        .forEachEntry(
+            (key, value) ->
+                nodeSelector.add(
+                    one(new Requirement(false, key, "In", Set.of(value.asText("")), NO_NUMBER))));
+    JsonNode required =
         podSpec
             .path("affinity")
             .path("nodeAffinity")
             .path("requiredDuringSchedulingIgnoredDuringExecution");
+    terms = required.isObject() ? terms(required.path("nodeSelectorTerms")) : null;
   }
 
   public boolean admits(GpuNode node) {
-    boolean selected =
-        nodeSelector
-            .propertyStream()
-            .allMatch(e -> e.getValue().asText("").equals(node.labels().get(e.getKey())));
-    return selected && (!required.isObject() || any(required.path("nodeSelectorTerms"), node));
+    return all(nodeSelector, node) && (terms == null || any(terms, node));
   }
 
-  private static boolean any(JsonNode terms, GpuNode node) {
-    return StreamSupport.stream(terms.spliterator(), false).anyMatch(term -> matches(term, node));
-  }
-
-  private static boolean matches(JsonNode term, GpuNode node) {
-    JsonNode expressions = term.path("matchExpressions");
-    JsonNode fields = term.path("matchFields");
-    // An empty term matches nothing.
-    if (expressions.isEmpty() && fields.isEmpty()) {
-      return false;
-    }
-    for (JsonNode expression : expressions) {
-      String value = node.labels().get(expression.path("key").asText(""));
-      if (!holds(expression, value == null ? "" : value, value != null)) {
-        return false;
+  /** An empty term matches nothing, so it is left out. */
+  private List<List<Requirement>> terms(JsonNode json) {
+    var read = new ArrayList<List<Requirement>>();
+    for (JsonNode term : json) {
+      var requirements = new ArrayList<Requirement>();
+      term.path("matchFields").forEach(e -> requirements.add(requirement(true, e)));
+      term.path("matchExpressions").forEach(e -> requirements.add(requirement(false, e)));
+      if (!requirements.isEmpty()) {
+        read.add(requirements);
       }
     }
-    for (JsonNode field : fields) {
-      boolean name = field.path("key").asText("").equals("metadata.name");
-      if (!name || !holds(field, node.name(), true)) {
+    return read;
+  }
+
+  private Requirement requirement(boolean field, JsonNode json) {
+    var values = new HashSet<String>();
+    json.path("values").forEach(value -> values.add(value.asText("")));
+    return one(
+        new Requirement(
+            field,
+            json.path("key").asText(""),
+            json.path("operator").asText(""),
+            values,
+            number(json.path("values").path(0).asText(""))));
+  }
+
+  private Requirement one(Requirement requirement) {
+    return distinct.computeIfAbsent(requirement, same -> same);
+  }
+
+  private static boolean any(List<List<Requirement>> terms, GpuNode node) {
+    for (List<Requirement> term : terms) {
+      if (all(term, node)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  private static boolean all(List<Requirement> requirements, GpuNode node) {
+    for (Requirement requirement : requirements) {
+      if (!requirement.holds(node)) {
         return false;
       }
     }
     return true;
   }
 
-  private static boolean holds(JsonNode requirement, String value, boolean present) {
-    JsonNode values = requirement.path("values");
-    return switch (requirement.path("operator").asText("")) {
-      case "In" -> present && contains(values, value);
-      case "NotIn" -> !present || !contains(values, value);
-      case "Exists" -> present;
-      case "DoesNotExist" -> !present;
-      case "Gt" -> present && compare(value, values) > 0;
-      case "Lt" -> present && compare(value, values) < 0;
-      default -> false;
-    };
+  /**
+   * @param field of the node rather than a label; there is its name alone
+   * @param bound of Gt and Lt
+   */
+  private record Requirement(
+      boolean field, String key, String operator, Set<String> values, long bound) {
+    boolean holds(GpuNode node) {
+      if (field) {
+        return key.equals("metadata.name") && holds(node.name());
+      }
+      return holds(node.labels().get(key));
+    }
+
+    private boolean holds(@Nullable String value) {
+      return switch (operator) {
+        case "In" -> value != null && values.contains(value);
+        case "NotIn" -> value == null || !values.contains(value);
+        case "Exists" -> value != null;
+        case "DoesNotExist" -> value == null;
+        case "Gt" -> value != null && compare(value) > 0;
+        case "Lt" -> value != null && compare(value) < 0;
+        default -> false;
+      };
+    }
+
+    /** 0, which satisfies neither Gt nor Lt, where either side is no number. */
+    private int compare(String value) {
+      long number = number(value);
+      return number == NO_NUMBER || bound == NO_NUMBER ? 0 : Long.compare(number, bound);
+    }
   }
 
-  private static boolean contains(JsonNode values, String value) {
-    return StreamSupport.stream(values.spliterator(), false)
-        .anyMatch(v -> v.asText("").equals(value));
-  }
-
-  /** 0, which satisfies neither Gt nor Lt, where either side is no number. */
-  private static int compare(String value, JsonNode values) {
-    String bound = values.path(0).asText("");
-    boolean numbers = value.matches("-?\\d{1,19}") && bound.matches("-?\\d{1,19}");
-    return numbers ? new BigInteger(value).compareTo(new BigInteger(bound)) : 0;
+  private static long number(String text) {
+    int sign = text.startsWith("-") ? 1 : 0;
+    if (text.length() == sign || text.length() > sign + DIGITS_MAX) {
+      return NO_NUMBER;
+    }
+    for (int i = sign; i < text.length(); i++) {
+      if (text.charAt(i) < '0' || text.charAt(i) > '9') {
+        return NO_NUMBER;
+      }
+    }
+    return Long.parseLong(text);
   }
 }

@@ -278,13 +278,30 @@ class GuardTest {
     "/run/k0s/containerd.sock,runtime_socket",
     "/var/snap/microk8s/common/run/containerd.sock,runtime_socket",
     "/proc/1/root,host_devices",
+    "/proc,host_processes",
+    "/proc/1,host_processes",
+    "/proc/self/task/7,host_processes",
+    "/var/lib/kubelet/plugins_registry,kubelet_sockets",
+    "/var/lib/k0s/kubelet/plugins_registry/x.sock,kubelet_sockets",
+    "/var/run/nri/nri.sock,runtime_socket",
+    "/opt/nri,runtime_config",
+    "/etc/nri/conf.d/x,runtime_config",
+    "/etc/containerd/config.toml,runtime_config",
+    "/etc/nvidia-container-runtime,runtime_config",
+    "/run/containerd/s/0,runtime_socket",
+    "/run/containerd/containerd.sock.ttrpc,runtime_socket",
+    "/run/podman,runtime_socket",
+    "/run/nvidia/mps,mps_control",
+    "/var/run/nvidia/mps/nvidia.com/gpu/pipe,mps_control",
+    "/dev/vfio/1,host_devices",
+    "/dev/dxg,host_devices",
     "/proc/1/root/dev/nvidia0,host_devices",
     "/proc/self/cwd/dev,host_devices",
     "/proc/1/task/1/root/proc/self/root/var/run/docker.sock,runtime_socket",
     "/proc//1/./root/etc/cdi,cdi_specs",
     "/var/run/crio,runtime_socket",
     "/run/k3s,runtime_socket",
-    "/etc,cdi_specs",
+    "/etc/cdi/x.yaml,cdi_specs",
     "/var/run/cdi,cdi_specs"
   })
   void hostPaths_areToldOf_sinceNoPatchClosesThem(String path, String finding) {
@@ -301,10 +318,10 @@ class GuardTest {
         "/var/log",
         "/var/lib/kubelet/pods",
         "/var/runner",
-        "/run/nvidia/mps",
         "/run/containerd-x",
+        "/run/nvidia/mpsx",
         "/etc/ssl",
-        "/proc",
+        "/proc/sys",
         "/proc/1/rooted",
         "/proc/1/root/etc/ssl",
         "/srv/proc/1/root/dev"
@@ -376,6 +393,35 @@ class GuardTest {
     assertThat(JsonPatch.apply(verdict.patch(), pod).at("/spec/containers/0/env"))
         .as("the other variable says nothing to other runtimes")
         .isEqualTo(json("[" + ALL + "]"));
+  }
+
+  @Test
+  void nodeOfAPodPastTheScheduler_isLookedUpOnce() {
+    var lookups = new java.util.concurrent.atomic.AtomicInteger();
+    var counting =
+        new Guard(
+            new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet"),
+            node -> {
+              lookups.incrementAndGet();
+              return Set.of();
+            });
+    String containers = ("{'name':'c'," + ONE_GPU + "},").repeat(1_000) + "{'name':'d'}";
+    counting.judge(
+        created(pod("'nodeName':'n','containers':[" + containers + "]")), GuardMode.VOID);
+    assertThat(lookups).hasValue(1);
+  }
+
+  @Test
+  void podThatTakesTooLongAPatch_isDenied() {
+    String annotations =
+        java.util.stream.IntStream.rangeClosed(0, Sweep.OPERATIONS_MAX)
+            .mapToObj(i -> "'cdi.k8s.io/" + i + "':'all'")
+            .collect(java.util.stream.Collectors.joining(","));
+    JsonNode pod = json("{'metadata':{'annotations':{" + annotations + "}},'spec':{}}");
+    var verdict = (Verdict.Denied) guard.judge(created(pod), GuardMode.VOID);
+    assertThat(verdict.found()).hasSize(64);
+    assertThat(verdict.message())
+        .contains("annotation cdi.k8s.io/0 asks for \"all\"; take it away");
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.tranche.webhook.guard;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -25,7 +26,7 @@ class UndecidedTest {
       })
   void podOfADefect_isSuspect_onlyIfAWorkingGuardWouldTouchIt(
       String review, boolean audit, boolean voids, boolean deny) {
-    var undecided = new Undecided(review.getBytes(UTF_8));
+    var undecided = new Undecided(review.getBytes(UTF_8), List.of());
     assertThat(undecided.reaches(GuardMode.AUDIT)).isEqualTo(audit);
     assertThat(undecided.reaches(GuardMode.VOID)).isEqualTo(voids);
     assertThat(undecided.reaches(GuardMode.DENY)).isEqualTo(deny);
@@ -34,7 +35,7 @@ class UndecidedTest {
   @Test
   void uid_isTheRequests_thoughThePodHasOne() {
     String review = "{\"request\":{\"uid\":\"u-1\",\"object\":{\"metadata\":{\"uid\":\"p\"";
-    assertThat(new Undecided(review.getBytes(UTF_8)).uid()).isEqualTo("u-1");
-    assertThat(new Undecided("{}".getBytes(UTF_8)).uid()).isEmpty();
+    assertThat(new Undecided(review.getBytes(UTF_8), List.of()).uid()).isEqualTo("u-1");
+    assertThat(new Undecided("{}".getBytes(UTF_8), List.of()).uid()).isEmpty();
   }
 }

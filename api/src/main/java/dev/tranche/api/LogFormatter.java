@@ -1,0 +1,51 @@
+package dev.tranche.api;
+
+import java.time.ZoneOffset;
+import java.time.format.DateTimeFormatter;
+import java.util.logging.Formatter;
+import java.util.logging.LogRecord;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * One line for each record, whatever text of others is in it; a stack trace follows in lines that
+ * begin with a tab. All parts log by it, so no caller has to remember to escape.
+ */
+public final class LogFormatter extends Formatter {
+  /** Our longest line tells a whole configuration. */
+  private static final int MESSAGE_CHARS_MAX = 8_192;
+
+  private static final int CAUSES_MAX = 8;
+  private static final int FRAMES_MAX = 64;
+  private static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS").withZone(ZoneOffset.systemDefault());
+
+  @Override
+  public String format(LogRecord logged) {
+    var line =
+        new StringBuilder(160)
+            .append(TIME.format(logged.getInstant()))
+            .append(' ')
+            .append(logged.getLevel().getName())
+            .append(' ')
+            .append(logged.getLoggerName())
+            .append(": ")
+            .append(Printable.of(formatMessage(logged), MESSAGE_CHARS_MAX))
+            .append('\n');
+    append(logged.getThrown(), line);
+    return line.toString();
+  }
+
+  private static void append(@Nullable Throwable thrown, StringBuilder to) {
+    Throwable cause = thrown;
+    for (int i = 0; cause != null && i < CAUSES_MAX; i++) {
+      to.append(i == 0 ? "\t" : "\tCaused by: ")
+          .append(Printable.of(cause.toString(), MESSAGE_CHARS_MAX))
+          .append('\n');
+      StackTraceElement[] frames = cause.getStackTrace();
+      for (int f = 0; f < Math.min(frames.length, FRAMES_MAX); f++) {
+        to.append("\t\tat ").append(frames[f]).append('\n');
+      }
+      cause = cause.getCause();
+    }
+  }
+}

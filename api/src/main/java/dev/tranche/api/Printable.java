@@ -1,0 +1,108 @@
+package dev.tranche.api;
+
+/**
+ * Text of others as our logs, events, errors and pages show it: short, and without characters that
+ * end a line, move the cursor or change the direction of writing. A name may hold them, since
+ * webhooks see objects before they are validated, and nodes report what they like.
+ */
+public final class Printable {
+  /** Enough to recognize a value. */
+  public static final int VALUE_CHARS_MAX = 48;
+
+  /** As long as Kubernetes lets a name be. */
+  public static final int NAME_CHARS_MAX = 253;
+
+  /** As long as Kubernetes lets the message of an Event be. */
+  public static final int MESSAGE_CHARS_MAX = 1_024;
+
+  private static final int ESCAPE_CHARS = 6;
+
+  private Printable() {}
+
+  /** A value within a sentence. */
+  public static String value(String text) {
+    return of(text, VALUE_CHARS_MAX);
+  }
+
+  /** The name of an object within a sentence. */
+  public static String name(String text) {
+    return of(text, NAME_CHARS_MAX);
+  }
+
+  /** A sentence that has text of others in it. */
+  public static String message(String text) {
+    return of(text, MESSAGE_CHARS_MAX);
+  }
+
+  /**
+   * Looks at no more of the text than is shown.
+   *
+   * @param charsMax of the result, the "…" of one that was cut aside
+   */
+  public static String of(String text, int charsMax) {
+    int plain = 0;
+    int end = Math.min(text.length(), charsMax);
+    while (plain < end && printable(text, plain)) {
+      plain++;
+    }
+    if (plain == text.length()) {
+      return text;
+    }
+    var shown = new StringBuilder(Math.min(charsMax, end + ESCAPE_CHARS) + 1);
+    shown.append(text, 0, plain);
+    for (int i = plain; i < text.length(); i++) {
+      String next = printable(text, i) ? text.substring(i, i + 1) : escaped(text.charAt(i));
+      if (shown.length() + next.length() > charsMax) {
+        return withoutHalf(shown).append('…').toString();
+      }
+      shown.append(next);
+    }
+    return shown.toString();
+  }
+
+  private static boolean printable(String text, int at) {
+    char c = text.charAt(at);
+    if (c < 0x7f) {
+      return c >= ' ';
+    }
+    if (Character.isHighSurrogate(c)) {
+      return at + 1 < text.length() && printable(text.codePointAt(at));
+    }
+    if (Character.isLowSurrogate(c)) {
+      return at > 0 && printable(text.codePointBefore(at + 1));
+    }
+    return printable((int) c);
+  }
+
+  private static boolean printable(int codePoint) {
+    return switch (Character.getType(codePoint)) {
+      case Character.CONTROL,
+          Character.FORMAT,
+          Character.LINE_SEPARATOR,
+          Character.PARAGRAPH_SEPARATOR,
+          Character.SURROGATE,
+          Character.PRIVATE_USE,
+          Character.UNASSIGNED ->
+          false;
+      default -> true;
+    };
+  }
+
+  private static String escaped(char c) {
+    return switch (c) {
+      case '\n' -> "\\n";
+      case '\r' -> "\\r";
+      case '\t' -> "\\t";
+      default -> String.format("\\u%04x", (int) c);
+    };
+  }
+
+  /** A pair of surrogates that was cut in two is no character. */
+  private static StringBuilder withoutHalf(StringBuilder shown) {
+    int last = shown.length() - 1;
+    if (last >= 0 && Character.isHighSurrogate(shown.charAt(last))) {
+      shown.setLength(last);
+    }
+    return shown;
+  }
+}

@@ -1,0 +1,58 @@
+package dev.tranche.webhook;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.BufferedOutputStream;
+import java.io.DataOutputStream;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.random.RandomGeneratorFactory;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** No body ends the webhook: the oracle is the memory of a JVM with the options of the image. */
+class HostileReviewsIT {
+  private static final int MIXED = 200;
+
+  @Test
+  void bodiesOfAnyKind_areAnswered_besideAsManyOthersAsMayBeInFlight(@TempDir Path folder)
+      throws Exception {
+    long seed = System.nanoTime();
+    Path output = folder.resolve("output");
+    Process webhook =
+        new ProcessBuilder(
+                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+                "@" + Path.of("../deploy/image/webhook.args").toAbsolutePath(),
+                "-cp",
+                System.getProperty("java.class.path"),
+                HostileReviews.class.getName(),
+                String.valueOf(Intake.BODIES_BYTES_MAX))
+            .redirectErrorStream(true)
+            .redirectOutput(output.toFile())
+            .start();
+    try (var bodies = new DataOutputStream(new BufferedOutputStream(webhook.getOutputStream()))) {
+      HostileBodies.each(body -> send(body, bodies));
+      var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
+      for (int i = 0; i < MIXED; i++) {
+        send(HostileBodies.mixed(random), bodies);
+      }
+      bodies.writeInt(0);
+    } catch (IOException | UncheckedIOException ended) {
+      assertThat(webhook.waitFor()).as("seed %d: %s", seed, Files.readString(output)).isZero();
+    }
+    assertThat(webhook.waitFor()).as("seed %d: %s", seed, Files.readString(output)).isZero();
+    assertThat(Files.readString(output)).contains("bytes allocated per byte");
+    System.out.println(Files.readString(output));
+  }
+
+  private static void send(byte[] body, DataOutputStream to) {
+    try {
+      to.writeInt(body.length);
+      to.write(body);
+    } catch (IOException ended) {
+      throw new UncheckedIOException(ended);
+    }
+  }
+}

@@ -1,0 +1,108 @@
+package dev.tranche.webhook;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.LogFormatter;
+import dev.tranche.webhook.guard.Guard;
+import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.GuardRules;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.logging.Handler;
+import java.util.logging.Level;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** No text of a pod forges a line of the log or of what its owner reads, wherever it stands. */
+class HostileTextTest {
+  private static final Pattern UNPRINTABLE = Pattern.compile("[\\p{Cntrl}\\p{Cf}\\u2028\\u2029]");
+  private static final int SENTENCES_CHARS_MAX = 6_000;
+
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final WebhookMetrics metrics = new WebhookMetrics(registry);
+  private final GuardEvents events =
+      new GuardEvents(new KubernetesClientBuilder().build(), InstantSource.system(), metrics);
+  private final List<String> logged = new ArrayList<>();
+  private final Logger log = Logger.getLogger("dev.tranche.webhook");
+  private final Handler handler =
+      new Handler() {
+        @Override
+        public void publish(LogRecord written) {
+          logged.add(new LogFormatter().format(written));
+        }
+
+        @Override
+        public void flush() {}
+
+        @Override
+        public void close() {}
+      };
+
+  @BeforeEach
+  void listen() {
+    log.setLevel(Level.ALL);
+    log.addHandler(handler);
+  }
+
+  @AfterEach
+  void stop() {
+    log.removeHandler(handler);
+    log.setLevel(null);
+    events.close();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"a\\n2026 INFO forged", "\\u2028x", "\\u202ex", "\\u001b[2Jx", "\\r\\n"})
+  void textOfAPod_staysInItsLine(String text) {
+    for (byte[] body : HostileBodies.with(text)) {
+      for (Entry entry : entries()) {
+        for (String sentence : sentences(entry.review(body))) {
+          assertThat(sentence)
+              .doesNotContainPattern(UNPRINTABLE)
+              .hasSizeLessThan(SENTENCES_CHARS_MAX);
+        }
+      }
+    }
+    assertThat(logged).isNotEmpty();
+    assertThat(logged)
+        .allSatisfy(line -> assertThat(line.stripTrailing()).doesNotContainPattern(UNPRINTABLE));
+  }
+
+  private List<Entry> entries() {
+    var mutator = new PodMutator(Reviews.RULES);
+    var entries = new ArrayList<Entry>();
+    entries.add(
+        new FractionEntry(mutator, () -> new MutationRules.Cluster(List.of(), true), metrics));
+    var rules = new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet");
+    for (GuardMode mode : GuardMode.values()) {
+      entries.add(new GuardEntry(new Guard(rules, node -> Set.of()), mode, events, metrics));
+    }
+    return entries;
+  }
+
+  private static List<String> sentences(Entry.Answer answer) {
+    return switch (answer) {
+      case Entry.Answer.Bad(String reason) -> List.of(reason);
+      case Entry.Answer.Review review -> {
+        JsonNode response =
+            Reviews.json(new String(review.json().getBytes(), UTF_8)).path("response");
+        yield Stream.concat(
+                Stream.of(response.at("/status/message").asText("")),
+                response.path("warnings").valueStream().map(JsonNode::asText))
+            .toList();
+      }
+    };
+  }
+}

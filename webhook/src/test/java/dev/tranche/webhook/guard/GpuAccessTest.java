@@ -1,0 +1,165 @@
+package dev.tranche.webhook.guard;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.fabric8.zjsonpatch.JsonPatch;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The places and annotations that the guard knows, and the page that shows them. */
+class GpuAccessTest {
+  private static final ObjectMapper JSON = new ObjectMapper();
+  private static final String ONE_GPU = "'resources':{'limits':{'nvidia.com/gpu':'1'}}";
+
+  private final Guard guard =
+      new Guard(
+          new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet"),
+          node -> Set.of());
+
+  @ParameterizedTest
+  @CsvSource({
+    "cdi.k8s.io/x,cdi_annotation",
+    "nvidia.cdi.k8s.io/x,cdi_annotation",
+    "devices.nri.io/container.main,device_annotation",
+    "cdi-devices.nri.io,device_annotation",
+    "devices.noderesource.dev/pod,device_annotation",
+    "io.kubernetes.cri-o.Devices,device_annotation"
+  })
+  void annotationsThatAreDevices_areTakenAway(String key, String finding) {
+    var configured =
+        new Guard(
+            new GuardRules(
+                GuardMode.VOID,
+                true,
+                Set.of(),
+                List.of(),
+                "/var/lib/kubelet",
+                List.of("nvidia.cdi.k8s.io/")),
+            node -> Set.of());
+    JsonNode pod =
+        json(
+            "{'metadata':{'annotations':{'%s':'all','a':'b'}},'spec':{'containers':[{'name':'main',%s}]}}"
+                .formatted(key, ONE_GPU));
+    assertThat(found(configured, pod, GuardMode.VOID)).containsExactly(finding + "=voided");
+    var verdict = (Verdict.Admitted) configured.judge(created(pod), GuardMode.VOID);
+    assertThat(JsonPatch.apply(verdict.patch(), pod).at("/metadata/annotations"))
+        .isEqualTo(json("{'a':'b'}"));
+    String review = "{\"uid\":\"u\",\"annotations\":{\"%s\":\"all\"}}".formatted(key);
+    assertThat(
+            configured
+                .undecided(review.getBytes(java.nio.charset.StandardCharsets.UTF_8))
+                .reaches(GuardMode.VOID))
+        .isTrue();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"nri.iox/a", "example.com/devices", "io.kubernetes.cri-o.Device"})
+  void otherAnnotations_areNoFinding(String key) {
+    assertThat(
+            found(
+                json("{'metadata':{'annotations':{'%s':'all'}},'spec':{}}".formatted(key)),
+                GuardMode.DENY))
+        .isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "true,SYS_PTRACE,true",
+    "true,CAP_SYS_PTRACE,true",
+    "true,ALL,true",
+    "true,NET_ADMIN,false",
+    "false,SYS_PTRACE,false"
+  })
+  void hostPidWithTracing_opensTheNodesFiles(String hostPid, String capability, boolean opens) {
+    JsonNode pod =
+        pod(
+            "'hostPID':%s,'containers':[{'name':'m','securityContext':{'capabilities':{'add':['%s']}}}]"
+                .formatted(hostPid, capability));
+    assertThat(found(pod, GuardMode.DENY).equals(List.of("host_processes=denied")))
+        .isEqualTo(opens);
+  }
+
+  /** Each place is judged as the table says: itself, and what holds it. */
+  @Test
+  void everyPlaceOfTheTable_isFound() {
+    for (GpuAccess access : GpuAccess.ALL) {
+      if (access.kind() == GpuAccess.Kind.ANNOTATION) {
+        String key = access.place().replace("*", "x");
+        String annotated = "{'metadata':{'annotations':{'%s':''}},'spec':{}}".formatted(key);
+        assertThat(found(json(annotated), GuardMode.DENY))
+            .containsExactly(access.finding() + "=denied");
+      } else {
+        assertThat(found(mounting(access.place()), GuardMode.DENY))
+            .containsExactly(access.finding() + "=denied");
+        assertThat(found(mounting(access.place().replaceFirst("/[^/]+$", "/")), GuardMode.DENY))
+            .as(access.place())
+            .hasSize(1);
+      }
+    }
+  }
+
+  /** The whole table stands in the page that administrators read. */
+  @Test
+  void page_hasTheTable() throws IOException {
+    String rows =
+        GpuAccess.ALL.stream()
+            .map(
+                a ->
+                    "| `%s` | `%s` | %s |"
+                        .formatted(
+                            a.kind() == GpuAccess.Kind.PATH_PREFIX ? a.place() + "*" : a.place(),
+                            a.finding(),
+                            a.reason()))
+            .collect(java.util.stream.Collectors.joining("\n"));
+    assertThat(java.nio.file.Files.readString(java.nio.file.Path.of("../docs/guard.md")))
+        .contains(rows);
+  }
+
+  private List<String> found(JsonNode pod, GuardMode mode) {
+    return found(guard, pod, mode);
+  }
+
+  private static List<String> found(Guard guard, JsonNode pod, GuardMode mode) {
+    Stream<Found> found =
+        switch (guard.judge(created(pod), mode)) {
+          case Verdict.Exempt exempt -> Stream.of();
+          case Verdict.Admitted admitted -> admitted.found().stream();
+          case Verdict.Denied denied -> denied.found().stream();
+        };
+    return found.map(f -> f.finding().toString() + "=" + f.outcome()).toList();
+  }
+
+  private static Candidate created(JsonNode pod) {
+    return Candidate.created("team", pod);
+  }
+
+  private static JsonNode mounting(String path) {
+    return pod(
+        "'volumes':[{'name':'h','hostPath':{'path':'"
+            + path
+            + "'}}],'containers':[{'name':'main',"
+            + ONE_GPU
+            + "}]");
+  }
+
+  private static JsonNode pod(String spec) {
+    return json("{'metadata':{'name':'p'},'spec':{" + spec + "}}");
+  }
+
+  private static JsonNode json(String text) {
+    try {
+      return JSON.readTree(text.replace('\'', '"'));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+}
