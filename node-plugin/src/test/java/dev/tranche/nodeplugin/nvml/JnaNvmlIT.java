@@ -386,4 +386,22 @@ class JnaNvmlIT {
         .hasMessageNotContaining("class path")
         .hasMessageNotContaining("resource path");
   }
+
+  @Test
+  void restart_isHeldUp_byALibraryThatWasReplaced(@TempDir Path folder) throws IOException {
+    Path maps = folder.resolve("maps");
+    String line = "7f00-7f01 r-xp 00000000 08:01 42 /usr/lib64/libnvidia-ml.so.580.82.07";
+    Files.writeString(maps, line + "\n");
+    assertThat(RestartObstacles.find(folder, maps)).isEmpty();
+    Files.writeString(maps, line + " (deleted)\n");
+    assertThat(RestartObstacles.find(folder, maps).orElseThrow()).contains("was replaced");
+  }
+
+  @Test
+  void restart_isHeldUp_byDevicesThatCannotBeOpened(@TempDir Path dev) throws IOException {
+    Path maps = Files.createFile(dev.resolve("maps"));
+    // A folder cannot be opened for writing, whoever asks.
+    Files.createDirectory(dev.resolve("nvidiactl"));
+    assertThat(RestartObstacles.find(dev, maps).orElseThrow()).contains("nvidiactl");
+  }
 }
