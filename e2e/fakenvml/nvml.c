@@ -22,6 +22,7 @@ enum {
     INSUFFICIENT_SIZE = 7,
     DRIVER_NOT_LOADED = 9,
     TIMEOUT = 10,
+    FUNCTION_NOT_FOUND = 13,
     GPU_IS_LOST = 15,
     ARGUMENT_VERSION_MISMATCH = 25,
 };
@@ -29,6 +30,9 @@ enum {
 enum { EXCLUSIVE_PROCESS = 3 };
 
 enum { EVENT_SINGLE_BIT_ECC = 1, EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8 };
+
+/* How soon a call that hangs sees that it is to go on. */
+enum { HANG_STEP_MS = 20 };
 
 /* NVML's own wait sleeps until there is an event: ours is not to wake a plugin much more often. */
 enum { WAIT_STEP_MS = 250 };
@@ -60,6 +64,12 @@ struct process_info {
     unsigned gpu_instance, compute_instance;
 };
 
+/* As the drivers 535.54 to 535.86 write it under the same version of the function. */
+struct process_info_535 {
+    struct process_info head;
+    unsigned long long protected_bytes;
+};
+
 struct attributes {
     unsigned multiprocessors, copy_engines, decoders, encoders, jpeg, ofa, gpu_slices, compute_slices;
     unsigned long long memory_mib;
@@ -86,6 +96,7 @@ struct event_set {
 _Static_assert(sizeof(struct memory_v2) == 40, "nvmlMemory_v2_t");
 _Static_assert(sizeof(struct pci_info) == 68, "nvmlPciInfo_t");
 _Static_assert(sizeof(struct process_info) == 24, "nvmlProcessInfo_t");
+_Static_assert(sizeof(struct process_info_535) == 32, "nvmlProcessInfo_t of 535.54");
 _Static_assert(sizeof(struct attributes) == 40, "nvmlDeviceAttributes_t");
 _Static_assert(sizeof(struct process_sample) == 32, "nvmlProcessUtilizationSample_t");
 _Static_assert(sizeof(struct event_data) == 32, "nvmlEventData_t");
@@ -99,15 +110,42 @@ static int is_mig(device_t device)
     return device >= state.mig && device < state.mig + MIGS_MAX;
 }
 
+static const struct answer *answer_of(const char *function, int gpu)
+{
+    for (int i = 0; i < state.answers; i++) {
+        const struct answer *answer = &state.answer[i];
+        if (strcmp(answer->function, function) == 0 && (answer->gpu < 0 || answer->gpu == gpu))
+            return answer;
+    }
+    return NULL;
+}
+
+/* What an answer line says of this function: a return code, or to hang for as long as the line is there. */
+static int told(const char *function, int gpu)
+{
+    const struct answer *answer;
+    while ((answer = answer_of(function, gpu)) != NULL && answer->hang) {
+        struct timespec step = {0, HANG_STEP_MS * 1000000L};
+        pthread_mutex_unlock(&lock);
+        nanosleep(&step, NULL);
+        pthread_mutex_lock(&lock);
+        state_refresh(&state);
+    }
+    return answer == NULL ? SUCCESS : answer->code;
+}
+
 /*
  * A handle is the address of the GPU's or MIG device's place in the state, which keeps it when the file is read again.
  */
-static int enter(device_t device)
+static int enter_as(const char *function, device_t device)
 {
     pthread_mutex_lock(&lock);
     if (!initialized)
         return UNINITIALIZED;
     state_refresh(&state);
+    int answer = told(function, device == NULL ? -1 : is_mig(device) ? device->parent : device->index);
+    if (answer != SUCCESS)
+        return answer;
     if (device == NULL)
         return SUCCESS;
     if (is_mig(device))
@@ -116,6 +154,8 @@ static int enter(device_t device)
         return INVALID_ARGUMENT;
     return device->lost || device - state.gpu >= state.gpus ? GPU_IS_LOST : SUCCESS;
 }
+
+#define enter(device) enter_as(__func__, device)
 
 static int leave(int result)
 {
@@ -136,6 +176,9 @@ NVML int nvmlInit_v2(void)
     pthread_mutex_lock(&lock);
     if (state_refresh(&state) != 0)
         return leave(DRIVER_NOT_LOADED);
+    int answer = told(__func__, -1);
+    if (answer != SUCCESS)
+        return leave(answer);
     initialized++;
     return leave(SUCCESS);
 }
@@ -161,6 +204,7 @@ NVML const char *nvmlErrorString(int result)
     case INSUFFICIENT_SIZE: return "Insufficient Size";
     case DRIVER_NOT_LOADED: return "Driver Not Loaded";
     case TIMEOUT: return "Timeout";
+    case FUNCTION_NOT_FOUND: return "Function Not Found";
     case GPU_IS_LOST: return "GPU is lost";
     case ARGUMENT_VERSION_MISMATCH: return "Argument version mismatch";
     default: return "Unknown Error";
@@ -188,6 +232,9 @@ NVML int nvmlDeviceGetHandleByIndex_v2(unsigned index, device_t *device)
         return leave(result);
     if (index >= (unsigned)state.gpus)
         return leave(INVALID_ARGUMENT);
+    result = told(__func__, (int)index);
+    if (result != SUCCESS)
+        return leave(result);
     *device = &state.gpu[index];
     return leave(state.gpu[index].lost ? GPU_IS_LOST : SUCCESS);
 }
@@ -304,9 +351,9 @@ static int process_is_on(const struct process *process, device_t device)
     return process->gpu == device->index;
 }
 
-static int running(device_t device, unsigned *count, struct process_info *infos, int graphics)
+static int running(const char *function, device_t device, unsigned *count, void *infos, int graphics)
 {
-    int result = enter(device);
+    int result = enter_as(function, device);
     if (result != SUCCESS)
         return leave(result);
     unsigned room = *count, found = 0;
@@ -314,8 +361,8 @@ static int running(device_t device, unsigned *count, struct process_info *infos,
         if (!process_is_on(&state.process[i], device) || state.process[i].graphics != graphics)
             continue;
         if (found < room && infos != NULL) {
-            struct process_info info = {state.process[i].pid, state.process[i].used_mib << 20, ~0u, ~0u};
-            infos[found] = info;
+            struct process_info_535 info = {{state.process[i].pid, state.process[i].used_mib << 20, ~0u, ~0u}, 0};
+            memcpy((char *)infos + (size_t)found * state.process_bytes, &info, state.process_bytes);
         }
         found++;
     }
@@ -425,12 +472,12 @@ NVML int nvmlDeviceGetNvLinkRemotePciInfo_v2(device_t device, unsigned link, str
 
 NVML int nvmlDeviceGetComputeRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)
 {
-    return running(device, count, infos, 0);
+    return running(__func__, device, count, infos, 0);
 }
 
 NVML int nvmlDeviceGetGraphicsRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)
 {
-    return running(device, count, infos, 1);
+    return running(__func__, device, count, infos, 1);
 }
 
 /* One sample per process, of now. */

@@ -260,7 +260,35 @@ static int driver_line(struct state *state, char *line)
     while ((more = next_pair(&line, &key, &value)) > 0)
         if (strcmp(key, "version") == 0)
             snprintf(state->driver, sizeof state->driver, "%s", value);
+        else if (strcmp(key, "process_bytes") == 0)
+            state->process_bytes = strcmp(value, "32") == 0 ? 32 : 24;
     return more;
+}
+
+/* NVML's code for a function that the driver does not have. */
+enum { FUNCTION_NOT_FOUND = 13 };
+
+static int answer_line(struct state *state, char *line)
+{
+    struct answer answer = {"", -1, 0, 0};
+    char *key, *value;
+    int more;
+    while ((more = next_pair(&line, &key, &value)) > 0) {
+        if (strcmp(key, "function") == 0)
+            snprintf(answer.function, sizeof answer.function, "%s", value);
+        else if (strcmp(key, "gpu") == 0)
+            answer.gpu = atoi(value);
+        else if (strcmp(key, "code") == 0)
+            answer.code = atoi(value);
+        else if (strcmp(key, "missing") == 0)
+            answer.code = FUNCTION_NOT_FOUND;
+        else if (strcmp(key, "hang") == 0)
+            answer.hang = atoi(value) != 0;
+    }
+    if (more < 0 || answer.function[0] == '\0' || (answer.code == 0 && !answer.hang) || state->answers == ANSWERS_MAX)
+        return -1;
+    state->answer[state->answers++] = answer;
+    return 0;
 }
 
 static int state_line(struct state *state, char *line)
@@ -283,6 +311,8 @@ static int state_line(struct state *state, char *line)
         return xid_line(state, rest, 1);
     if (word == 6 && strncmp(line, "driver", word) == 0)
         return driver_line(state, rest);
+    if (word == 6 && strncmp(line, "answer", word) == 0)
+        return answer_line(state, rest);
     return -1;
 }
 
@@ -293,6 +323,7 @@ static int state_read(FILE *file, const char *path, struct state *state)
     int number = 0;
     memset(&fresh, 0, sizeof fresh);
     snprintf(fresh.driver, sizeof fresh.driver, "580.82.07");
+    fresh.process_bytes = 24;
     while (fgets(line, sizeof line, file) != NULL) {
         number++;
         if (state_line(&fresh, line) != 0) {

@@ -12,7 +12,7 @@
 #undef __GLIBC_USE_C23_STRTOL
 #define __GLIBC_USE_C23_STRTOL 0
 
-enum { GPUS_MAX = 64, MIGS_MAX = 256, PROCESSES_MAX = 256, XIDS_MAX = 256, TEXT_MAX = 96, LINKS_MAX = 18 };
+enum { GPUS_MAX = 64, MIGS_MAX = 256, PROCESSES_MAX = 1024, XIDS_MAX = 256, ANSWERS_MAX = 64, TEXT_MAX = 96, LINKS_MAX = 18 };
 
 struct gpu {
     int index;
@@ -63,11 +63,23 @@ struct xid {
     unsigned compute_instance;
 };
 
+/* What a function is told to answer, of one GPU or, with -1, of all. */
+struct answer {
+    char function[TEXT_MAX];
+    int gpu;
+    int code;
+    int hang;
+};
+
 struct state {
     int gpus;
     int processes;
     int xids;
     char driver[TEXT_MAX];
+    /* Of the structs that tell running processes. */
+    unsigned process_bytes;
+    int answers;
+    struct answer answer[ANSWERS_MAX];
     struct gpu gpu[GPUS_MAX];
     int migs;
     struct gpu mig[MIGS_MAX];

@@ -27,7 +27,8 @@ public record ReplicaId(String uuid, int ordinal) {
   /**
    * Reads either form.
    *
-   * @throws IllegalArgumentException if what follows the separator is no number
+   * @throws IllegalArgumentException if what follows the separator is no number as we write it:
+   *     {@code ::00} is not {@code ::0}
    */
   public static ReplicaId parse(String id) {
     int at = id.indexOf(SEPARATOR);
@@ -35,7 +36,8 @@ public record ReplicaId(String uuid, int ordinal) {
       return unshared(id);
     }
     String ordinal = id.substring(at + SEPARATOR.length());
-    if (ordinal.isEmpty() || !ordinal.chars().allMatch(c -> c >= '0' && c <= '9')) {
+    boolean digits = !ordinal.isEmpty() && ordinal.chars().allMatch(c -> c >= '0' && c <= '9');
+    if (!digits || (ordinal.length() > 1 && ordinal.startsWith("0"))) {
       throw new IllegalArgumentException(
           "not a replica id: \"" + id + "\"; expected <uuid>::<number>");
     }

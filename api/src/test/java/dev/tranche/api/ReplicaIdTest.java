@@ -28,4 +28,13 @@ class ReplicaIdTest {
   void parse_refusesOtherForms(String id) {
     assertThatThrownBy(() -> ReplicaId.parse(id)).isInstanceOf(IllegalArgumentException.class);
   }
+
+  @Test
+  void ordinal_isWrittenInOneWayOnly() {
+    assertThat(ReplicaId.parse("GPU-a::0").ordinal()).isZero();
+    assertThatThrownBy(() -> ReplicaId.parse("GPU-a::00"))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> ReplicaId.parse("GPU-a::01"))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
 }

@@ -4,6 +4,7 @@ import dev.tranche.nodeplugin.events.NodeEvents;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.HealthNews;
+import dev.tranche.nodeplugin.gpu.RepeatedFaults;
 import dev.tranche.nodeplugin.metrics.ContainerCollector;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -24,6 +25,7 @@ final class NodeNews {
   private final NodeMetrics metrics;
   private final Overuse overuse;
   private final ContainerCollector containers;
+  private final RepeatedFaults repeatedFaults = new RepeatedFaults();
   private Grants grants = new Grants(Map.of());
   private List<Object> grantsMadeOf = List.of();
 
@@ -51,7 +53,9 @@ final class NodeNews {
   private void health(HealthNews news) {
     metrics.count(
         "tranche.node.gpu.health.changes", "Changes of a GPU's health.", "to", news.now().word());
-    events.node(news.reason(), news.message(), !news.now().healthy());
+    if (repeatedFaults.worthTelling(news, System.nanoTime() / 1_000_000)) {
+      events.node(news.reason(), news.message(), !news.now().healthy());
+    }
   }
 
   private boolean uses(NodeState state, List<GpuStatus> gpus, List<ContainerCollector.Row> rows) {
@@ -86,6 +90,10 @@ final class NodeNews {
   }
 
   private boolean judged(GpuStatus gpu, GpuSharing how) {
+    // A share of unknown memory is unknown, too.
+    if (usable(gpu.info()) == 0) {
+      return false;
+    }
     List<Overuse.News> news =
         overuse.judge(gpu.info().uuid(), usable(gpu.info()), how.replicas(), gpu.uses(), grants);
     news.forEach(n -> tell(gpu.info(), n));

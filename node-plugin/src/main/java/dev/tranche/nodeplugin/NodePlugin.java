@@ -73,6 +73,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private String asked = "";
   // The newest config cannot even be read, so that another one is in use.
   private boolean broken;
+  // GPUs whose errors NVML does not tell.
+  private List<String> unwatched = List.of();
   // Told, so that the end of it is to be told, too.
   private boolean refused;
 
@@ -145,6 +147,10 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
         "1 while the config needs an MPS control daemon that does not serve, else 0.",
         () -> state.mps().reason().isEmpty() ? 0 : 1);
     metrics.gauge(
+        "tranche.node.gpus.unwatched",
+        "GPUs whose errors (XIDs) NVML does not tell, so that only their loss is seen.",
+        () -> unwatched.size());
+    metrics.gauge(
         "tranche.node.registered",
         "1 while the kubelet knows us, else 0.",
         () -> kubelet.registered() ? 1 : 0);
@@ -196,6 +202,19 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   /** NVML has started, maybe anew with another driver. */
   void driverStarted(String version) {
     state.driverVersion(version);
+  }
+
+  /** NVML tells no errors of these GPUs. */
+  void unwatched(List<String> uuids) {
+    if (!uuids.isEmpty() && !uuids.equals(unwatched)) {
+      events.node(
+          "GpuHealthUnwatched",
+          "NVML tells no errors (XIDs) of %s: it is advertised without health checks, only its loss"
+                  .formatted(String.join(", ", uuids))
+              + " is seen",
+          true);
+    }
+    unwatched = uuids;
   }
 
   /** NVML does not start; it will be tried again. */
@@ -353,7 +372,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     long nowMs = System.nanoTime() / 1_000_000;
     NodeReport.Builder report =
         reports
-            .report(state, kubelet.registered(), System.currentTimeMillis())
+            .report(state, kubelet.registered(), System.currentTimeMillis(), nowMs)
             .addAllAssignments(assignments.remaining(nowMs))
             .addAllEvents(events.newest());
     kubelet
@@ -402,8 +421,9 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   /** A node without a GPU is ready: the DaemonSet is there too, and its rollout must not wait. */
-  Readiness readiness() {
+  Readiness readiness(Optional<String> slow) {
     List<String> missing = missing();
+    slow.ifPresent(missing::add);
     return state
         .idle()
         .or(() -> missing.isEmpty() ? servedWhole() : Optional.empty())

@@ -67,6 +67,7 @@ final class NodeProcess implements NvmlThread.Listener {
   private volatile boolean startedOnce;
   // Of the loop.
   private boolean silenceTold;
+  private boolean slownessTold;
 
   NodeProcess(
       Settings settings, Options options, WatchOptions watch, XidPolicy xids, ConfigSource source) {
@@ -93,7 +94,8 @@ final class NodeProcess implements NvmlThread.Listener {
   }
 
   private static GpuWatch gpuWatch(WatchOptions watch, XidPolicy xids) {
-    LongSupplier clockMs = System::currentTimeMillis;
+    // Durations must not wait where somebody sets the wall's clock back.
+    LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     return new GpuWatch(
         new HealthOptions(xids, watch.quietMs()),
         new UsageReader(watch.hostProc(), watch.hostLog(), clockMs),
@@ -158,7 +160,7 @@ final class NodeProcess implements NvmlThread.Listener {
             "Time since NVML last answered; 0 while no driver is there to be asked.",
             () -> pulse.silentMs() / 1_000.0);
     vertx.setPeriodic(TICK_MS, id -> tick());
-    new MetricsServer(plugin.metrics(), plugin::readiness, pulse::alive)
+    new MetricsServer(plugin.metrics(), () -> plugin.readiness(pulse.slow()), pulse::alive)
         .listen(vertx, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
@@ -182,6 +184,11 @@ final class NodeProcess implements NvmlThread.Listener {
 
   // Nothing that waits in NVML can be woken, so somebody else must say it.
   private void listen() {
+    Optional<String> slow = pulse.slow();
+    if (slow.isPresent() && !slownessTold) {
+      LOG.warn("{}", slow.get());
+    }
+    slownessTold = slow.isPresent();
     List<String> silence = pulse.alive().sentences();
     if (silence.isEmpty()) {
       silenceTold = false;
@@ -197,6 +204,10 @@ final class NodeProcess implements NvmlThread.Listener {
   @Override
   public void starting() {
     pulse.start();
+    // A library that crashes takes the process with it: this is the last line then.
+    if (!startedOnce && complaint.isEmpty()) {
+      LOG.info("starting NVML, as installed here or under {}", driverRoot);
+    }
   }
 
   @Override
@@ -248,9 +259,24 @@ final class NodeProcess implements NvmlThread.Listener {
   public void sampled(List<GpuStatus> gpus) {
     pulse.beat();
     lookForNodes();
+    handOver(gpus);
+  }
+
+  private void handOver(List<GpuStatus> gpus) {
     if (latest.getAndSet(gpus) == null) {
       loop.runOnContext(v -> take());
     }
+  }
+
+  @Override
+  public void gone(List<GpuStatus> gpus) {
+    pulse.gone();
+    handOver(gpus);
+  }
+
+  @Override
+  public void unwatched(List<String> uuids) {
+    loop.runOnContext(v -> plugin.unwatched(uuids));
   }
 
   @Override

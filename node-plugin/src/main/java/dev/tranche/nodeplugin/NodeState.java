@@ -175,6 +175,11 @@ final class NodeState {
 
   /** Why this node has nothing to serve; empty: it has, or that is not known yet. */
   Optional<String> idle() {
+    if (gpus != null && !gpus.isEmpty() && plan != null && plan.byUuid().isEmpty()) {
+      return Optional.of(
+          "the config makes nothing of the GPUs of this node, so there is nothing to advertise: with"
+              + " MIG on, create MIG devices (nvidia-smi mig -cgi) or set migStrategy to none");
+    }
     if (gpus != null) {
       return gpus.isEmpty()
           ? Optional.of("there is no usable GPU on this node, so there is nothing to advertise")

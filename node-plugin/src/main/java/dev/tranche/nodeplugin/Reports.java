@@ -36,7 +36,13 @@ final class Reports {
     this.overuse = overuse;
   }
 
-  NodeReport.Builder report(NodeState state, boolean registered, long nowMs) {
+  /**
+   * The node now.
+   *
+   * @param nowMs milliseconds since 1970
+   * @param clockMs of the clock by which the GPUs were sampled
+   */
+  NodeReport.Builder report(NodeState state, boolean registered, long nowMs, long clockMs) {
     NodeReport.Builder report =
         NodeReport.newBuilder()
             .setSentAtMs(nowMs)
@@ -50,23 +56,27 @@ final class Reports {
             .setConfig(state.configStatus())
             .setDriverVersion(state.driverVersion());
     Optional<NodeReplicas> replicas = state.replicas();
-    replicas.ifPresent(r -> add(report, r, state.served()));
+    replicas.ifPresent(r -> add(report, r, state.served(), nowMs - clockMs));
     return report;
   }
 
-  private void add(NodeReport.Builder report, NodeReplicas replicas, List<GpuStatus> gpus) {
+  private void add(
+      NodeReport.Builder report, NodeReplicas replicas, List<GpuStatus> gpus, long epochMs) {
     boolean anyWithheld = replicas.count(Stage.WITHHELD) > 0;
     for (GpuStatus gpu : gpus) {
       String uuid = gpu.info().uuid();
       GpuSharing sharing = replicas.sharing().get(uuid);
       if (sharing != null) {
         int withheld = anyWithheld ? replicas.withheld(uuid) : 0;
-        report.addGpus(gpu(sharing, gpu).setWithheldReplicas(withheld));
+        report.addGpus(gpu(sharing, gpu, epochMs).setWithheldReplicas(withheld));
       }
     }
   }
 
-  private Gpu.Builder gpu(GpuSharing sharing, GpuStatus status) {
+  /**
+   * @param epochMs when the sampling clock was 0, since 1970
+   */
+  private Gpu.Builder gpu(GpuSharing sharing, GpuStatus status, long epochMs) {
     Gpu.Builder gpu =
         Gpu.newBuilder()
             .setUuid(status.info().uuid())
@@ -89,7 +99,7 @@ final class Reports {
         .ifPresent(part -> gpu.setParentUuid(part.parentUuid()).setMigProfile(part.profile()));
     status.uses().forEach(use -> gpu.addPodUses(use(use)));
     if (status.load() != null) {
-      gpu.setLoad(load(status.load()));
+      gpu.setLoad(load(status.load(), epochMs));
     }
     return gpu;
   }
@@ -112,10 +122,10 @@ final class Reports {
     };
   }
 
-  private static GpuLoad load(Load load) {
+  private static GpuLoad load(Load load, long epochMs) {
     return GpuLoad.newBuilder()
-        .setSampledAtMs(load.sampledAtMs())
-        .setMemoryUsedBytes(load.now().memoryUsedBytes())
+        .setSampledAtMs(epochMs + load.sampledAtMs())
+        .setMemoryUsedBytes(Math.max(0, load.now().memoryUsedBytes()))
         .setSmUtilizationPercent(load.now().smPercent())
         .setSmUtilizationMeanPercent((float) load.smMeanPercent())
         .setProcesses(load.now().processes())

@@ -23,10 +23,26 @@ public final class FakeNvml {
   }
 
   public static FakeNvml compiled() throws IOException, InterruptedException {
-    FakeNvml fake = new FakeNvml(Path.of("target/driver-root").toAbsolutePath());
+    return compiled("driver-root", "");
+  }
+
+  /**
+   * One whose library lacks these functions. Only where no other is loaded in this JVM.
+   *
+   * @param folder below target
+   */
+  public static FakeNvml without(String folder, String... functions)
+      throws IOException, InterruptedException {
+    return compiled(folder, String.join(" ", functions));
+  }
+
+  private static FakeNvml compiled(String folder, String without)
+      throws IOException, InterruptedException {
+    FakeNvml fake = new FakeNvml(Path.of("target", folder).toAbsolutePath());
     Path sources = Path.of("../e2e/fakenvml").toAbsolutePath().normalize();
     Process make =
-        new ProcessBuilder("make", "-s", "-C", sources.toString(), "OUT=" + fake.folder)
+        new ProcessBuilder(
+                "make", "-s", "-C", sources.toString(), "OUT=" + fake.folder, "WITHOUT=" + without)
             .inheritIO()
             .start();
     if (make.waitFor() != 0) {

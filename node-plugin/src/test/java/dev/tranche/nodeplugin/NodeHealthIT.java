@@ -21,6 +21,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
@@ -89,7 +90,7 @@ class NodeHealthIT {
     assertThat(kubelet.registrations()).isEqualTo(before);
     assertThat(first.last().getEvents(0).getMessage())
         .contains(socket.toString(), "nvidia-device-plugin-daemonset", "kubectl");
-    assertThat(rig.plugin.readiness().ready()).isFalse();
+    assertThat(rig.plugin.readiness(Optional.empty()).ready()).isFalse();
     FakeKubelet.await(other.close());
     rig.advertised();
     assertThat(kubelet.registrations()).isEqualTo(before + 1);

@@ -331,4 +331,26 @@ class NodePluginMainIT {
     assertThat(process.exitValue()).isEqualTo(2);
     assertThat(logged()).contains("SAMPLE_INTERVAL").contains("--nonsense");
   }
+
+  @Test
+  void badConfig_isToldWithoutAnException() throws Exception {
+    Path config = Files.writeString(folder.resolve("bad.yaml"), "sharing: nonsense\n");
+    Process process = start("--config-file=" + config);
+    assertThat(process.waitFor(20, TimeUnit.SECONDS)).isTrue();
+    assertThat(process.exitValue()).isEqualTo(2);
+    assertThat(logged()).contains("sharing must be a map").doesNotContain("IllegalThreadState");
+  }
+
+  @Test
+  void mixedMig_withoutMigDevices_isReady() throws Exception {
+    FakeNvml nvml = FakeNvml.compiled();
+    nvml.state(gpu(0, "mig=1"));
+    Process process = start("--driver-root-ctr-path=" + nvml.root(), "--mig-strategy=mixed");
+    try {
+      eventually(this::logged, () -> METRICS_PORT.matcher(logged()).find());
+      eventually(this::logged, () -> readyBecause("nothing to advertise"));
+    } finally {
+      process.destroyForcibly();
+    }
+  }
 }

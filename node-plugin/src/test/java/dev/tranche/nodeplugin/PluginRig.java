@@ -33,7 +33,6 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
-import java.util.function.LongSupplier;
 
 /**
  * The whole plugin between a fake kubelet, the simulated NVML and two extender replicas. Fields
@@ -151,15 +150,15 @@ final class PluginRig {
             () -> JnaNvml.open(nvml.root()),
             new GpuWatch(
                 new HealthOptions(XidPolicy.parse("", ""), 300, 200),
-                new UsageReader(folder.resolve("proc"), folder.resolve("log"), clock()),
-                clock()),
+                new UsageReader(folder.resolve("proc"), folder.resolve("log"), PluginRig::clockMs),
+                PluginRig::clockMs),
             options.sampleIntervalMs(),
             new Samples());
     thread.start();
   }
 
-  private static LongSupplier clock() {
-    return System::currentTimeMillis;
+  private static long clockMs() {
+    return System.nanoTime() / 1_000_000;
   }
 
   private static List<InetAddress> addresses() {

@@ -101,19 +101,17 @@ final class GpuLabels {
   }
 
   private static Map<String, String> of(Gpu gpu, int count) {
-    return Map.of(
-        PRESENT,
-        "true",
-        PREFIX + "count",
-        Integer.toString(count),
-        PREFIX + "product",
-        product(gpu),
-        PREFIX + "memory",
-        Long.toString(gpu.getMemoryTotalBytes() >> 20),
-        PREFIX + "replicas",
-        Integer.toString(Math.max(1, gpu.getReplicas())),
-        PREFIX + "sharing-strategy",
-        strategy(gpu));
+    var labels = new TreeMap<String, String>();
+    labels.put(PRESENT, "true");
+    labels.put(PREFIX + "count", Integer.toString(count));
+    labels.put(PREFIX + "product", product(gpu));
+    labels.put(PREFIX + "replicas", Integer.toString(Math.max(1, gpu.getReplicas())));
+    labels.put(PREFIX + "sharing-strategy", strategy(gpu));
+    // A GPU that uses the system's memory has none that it could tell.
+    if (gpu.getMemoryTotalBytes() > 0) {
+      labels.put(PREFIX + "memory", Long.toString(gpu.getMemoryTotalBytes() >> 20));
+    }
+    return labels;
   }
 
   private static String strategy(Gpu gpu) {

@@ -93,13 +93,20 @@ final class Pages {
       text.append("    ").append(Printable.message(gpu.getString("figures")));
       text.append("; SM load ")
           .append(load(gpu.getBoolean("measured"), gpu.getLong("smLoadPercent")));
-      text.append(", memory free ").append(gibibytes(gpu.getLong("memoryFreeBytes")));
-      text.append(" of ").append(gibibytes(gpu.getLong("memoryUsableBytes"))).append('\n');
+      text.append(", ")
+          .append(memory(gpu.getLong("memoryFreeBytes"), gpu.getLong("memoryUsableBytes")))
+          .append('\n');
     }
   }
 
   private static String load(boolean measured, long percent) {
     return measured ? percent + " %" : "not measured";
+  }
+
+  private static String memory(long freeBytes, long usableBytes) {
+    return usableBytes <= 0
+        ? "memory unknown"
+        : "memory free " + gibibytes(freeBytes) + " of " + gibibytes(usableBytes);
   }
 
   private static String gibibytes(long bytes) {

@@ -111,7 +111,7 @@ class NodeLabelsTest {
             gpu("Tesla T4", 10).setMemoryReservedBytes(600L << 20));
     assertThat(GpuLabels.of(gpus)).containsEntry("tranche.dev/gpu-memory-usable-mib", "14760");
     assertThat(GpuLabels.of(report(gpu("Tesla T4", 10).setMemoryTotalBytes(0))))
-        .doesNotContainKey("tranche.dev/gpu-memory-usable-mib");
+        .doesNotContainKeys("tranche.dev/gpu-memory-usable-mib", "nvidia.com/gpu.memory");
   }
 
   @Test

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.yaml.snakeyaml.LoaderOptions;
 import org.yaml.snakeyaml.Yaml;
@@ -20,6 +21,9 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
       new ConfigFile(Map.of(), ResourceNames.DEFAULT, Sharing.NONE);
 
   private static final int SIZE_MAX_CHARS = 1 << 20;
+  // Far more than any config says. Aliases make many of few, and may name what they are in.
+  private static final int NODES_MAX = 100_000;
+  private static final int DEPTH_MAX = 50;
   private static final Set<String> TOP = Set.of("version", "flags", "sharing", "resources", "imex");
 
   public ConfigFile {
@@ -51,12 +55,39 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
     limits.setCodePointLimit(SIZE_MAX_CHARS);
     limits.setAllowDuplicateKeys(false);
     try {
-      return new Yaml(new SafeConstructor(limits)).load(text);
+      Object root = new Yaml(new SafeConstructor(limits)).load(text);
+      if (nodes(root, 0, 0) > NODES_MAX) {
+        findings.error(
+            "the config has an alias within its own anchor, or aliases that make more than "
+                + NODES_MAX
+                + " values of it; write out what they stand for");
+        return null;
+      }
+      return root;
     } catch (YAMLException e) {
       findings.error(
           "the config is not YAML: " + String.valueOf(e.getMessage()).replaceAll("\\s+", " "));
       return null;
     }
+  }
+
+  /** With what aliases stand for; stops soon after there are too many, or where they go round. */
+  private static int nodes(@Nullable Object node, int depth, int before) {
+    int counted = depth > DEPTH_MAX ? NODES_MAX + 1 : before + 1;
+    List<?> children =
+        switch (node) {
+          case List<?> list -> list;
+          case Map<?, ?> map ->
+              Stream.concat(map.keySet().stream(), map.values().stream()).toList();
+          case null, default -> List.of();
+        };
+    for (Object child : children) {
+      if (counted > NODES_MAX) {
+        return counted;
+      }
+      counted = nodes(child, depth + 1, counted);
+    }
+    return counted;
   }
 
   private static void checkTop(Map<?, ?> map, Findings findings) {
@@ -90,6 +121,11 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
 
   private static String scalar(String at, Object node, Findings findings) {
     if (node instanceof List<?> list) {
+      if (!Settings.isList(at)) {
+        findings.error(at + " is a single value, not a list: " + list);
+      } else if (list.stream().anyMatch(item -> item instanceof List || item instanceof Map)) {
+        findings.error(at + " is a list of single values, not " + list);
+      }
       return list.stream().map(String::valueOf).collect(Collectors.joining(","));
     }
     if (node instanceof Map) {

@@ -114,6 +114,11 @@ public final class Settings {
         .or(() -> Optional.ofNullable(FLAG_ALIASES.get(name)));
   }
 
+  /** Whether a key of the config file may have a list. */
+  static boolean isList(String fileKey) {
+    return LISTS.stream().anyMatch(setting -> setting.fileKey().equals(fileKey));
+  }
+
   /** The same flags and environment over another file. */
   public Settings over(ConfigFile configFile) {
     return new Settings(given, configFile.values());

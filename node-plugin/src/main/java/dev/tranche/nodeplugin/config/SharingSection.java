@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
 import dev.tranche.api.Names;
+import java.math.BigInteger;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -47,6 +48,9 @@ final class SharingSection {
   private static List<SharedResource> entries(
       String key, SharingStrategy strategy, Section sharing, ResourceNames names) {
     if (sharing.get(key) == null) {
+      if (sharing.map().containsKey(key)) {
+        sharing.findings().warning(sharing.at() + "." + key + " is empty, so it shares nothing");
+      }
       return List.of();
     }
     var section = new SharingSection(strategy, sharing.section(key), names);
@@ -109,33 +113,35 @@ final class SharingSection {
 
   private int replicas(Section entry, String name) {
     int least = strategy == SharingStrategy.MPS ? 2 : 1;
-    if (entry.get("replicas") instanceof Integer replicas && replicas >= least) {
-      if (replicas <= ReplicaLimit.PER_NODE) {
-        return replicas;
-      }
+    Object given = entry.get("replicas");
+    // A number that is no Integer is a Long or a BigInteger, which are far beyond.
+    boolean whole =
+        given instanceof Integer || given instanceof Long || given instanceof BigInteger;
+    boolean few = given instanceof Integer replicas && replicas <= ReplicaLimit.PER_NODE;
+    if (few && given instanceof Integer replicas && replicas >= least) {
+      return replicas;
+    }
+    String at = entry.at() + ".replicas of " + name;
+    boolean negative = String.valueOf(given).startsWith("-");
+    if (whole && !few && !negative) {
       section
           .findings()
-          .error(
-              entry.at()
-                  + ".replicas of "
-                  + name
-                  + " is "
-                  + replicas
-                  + "; a node can have "
-                  + ReplicaLimit.PER_NODE
-                  + " in all");
-      return least;
+          .error(at + " is " + given + "; a node can have " + ReplicaLimit.PER_NODE + " in all");
+    } else {
+      section
+          .findings()
+          .error(at + " must be a whole number of at least " + least + ", not " + shown(given));
     }
-    section
-        .findings()
-        .error(
-            entry.at()
-                + ".replicas of "
-                + name
-                + " must be a number of at least "
-                + least
-                + ", not "
-                + entry.get("replicas"));
     return least;
+  }
+
+  // 10 looks the same whether it is a number or a text.
+  private static String shown(@Nullable Object given) {
+    return switch (given) {
+      case null -> "nothing; write replicas: 10";
+      case String text -> "the text \"" + text + "\"; write it without quotation marks";
+      case Double number -> "the decimal " + number + "; write it without a point";
+      default -> String.valueOf(given);
+    };
   }
 }

@@ -14,12 +14,14 @@ import dev.tranche.nodeplugin.usage.ContainerUse;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import java.util.ArrayList;
 import java.util.Comparator;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.TreeSet;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -35,6 +37,12 @@ import org.slf4j.LoggerFactory;
 public final class GpuWatch {
   private static final Logger LOG = LoggerFactory.getLogger(GpuWatch.class);
 
+  /** One sample may fail for reasons of its own. */
+  static final int FAILED_SAMPLES_MAX = 3;
+
+  /** Between two starts of NVML that take a session away from GPUs that work. */
+  static final long REOPEN_MAX_MS = 600_000;
+
   private final HealthOptions options;
   private final UsageReader usage;
   private final LongSupplier clockMs;
@@ -42,20 +50,27 @@ public final class GpuWatch {
   // By uuid: the GPUs of this session, at their indexes in it.
   private final Map<String, Integer> present = new LinkedHashMap<>();
   private final Map<String, Long> eccErrors = new LinkedHashMap<>();
+  // By uuid: in a row.
+  private final Map<String, Integer> failedSamples = new HashMap<>();
+  // Of this session: GPUs that tell no errors.
+  private final Set<String> unwatched = new TreeSet<>();
   private @Nullable Nvml nvml;
   // Of this session: GPUs that told their MIG devices.
   private final Set<String> partsTold = new HashSet<>();
   private String driver = "";
   private int count;
-  private long openedAtMs;
+  private long lookedAtMs;
+  private long reopenedAtMs;
+  private long reopenWaitMs;
   private long partsAtMs;
   private boolean watched;
   private boolean complained;
   private String unnamed = "";
+  private String obstacle = "";
 
   /**
    * @param usage tells the containers behind a GPU's processes
-   * @param clockMs milliseconds since 1970
+   * @param clockMs any clock that only goes forward
    */
   public GpuWatch(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
     this.options = options;
@@ -70,7 +85,9 @@ public final class GpuWatch {
    */
   public void open(Nvml session) {
     nvml = session;
-    openedAtMs = clockMs.getAsLong();
+    lookedAtMs = clockMs.getAsLong();
+    reopenedAtMs = lookedAtMs;
+    reopenWaitMs = Math.max(reopenWaitMs, options.reopenMs());
     watched = false;
     drivenBy(session.driverVersion());
     find(session);
@@ -87,6 +104,7 @@ public final class GpuWatch {
   private void find(Nvml session) {
     present.clear();
     partsTold.clear();
+    unwatched.clear();
     partsAtMs = clockMs.getAsLong();
     count = session.count();
     for (int index = 0; index < count; index++) {
@@ -94,6 +112,7 @@ public final class GpuWatch {
     }
     gpus.values().removeIf(this::removed);
     eccErrors.keySet().retainAll(gpus.keySet());
+    failedSamples.keySet().retainAll(present.keySet());
     gpus.replaceAll(
         (uuid, gpu) -> present.containsKey(uuid) ? gpu : gone(gpu, "NVML lists this GPU no more"));
     sort();
@@ -171,10 +190,20 @@ public final class GpuWatch {
 
   private void watch(Nvml session, GpuInfo gpu) {
     try {
-      watched |= session.watch(gpu.index());
+      boolean tells = session.watch(gpu.index());
+      watched |= tells;
+      if (!tells) {
+        unwatched.add(gpu.uuid());
+      }
     } catch (NvmlException e) {
+      unwatched.add(gpu.uuid());
       LOG.warn("{} will not be watched for errors: {}", gpu.uuid(), e.getMessage());
     }
+  }
+
+  /** GPUs of this session whose errors NVML does not tell, by the alphabet. */
+  public List<String> unwatched() {
+    return List.copyOf(unwatched);
   }
 
   public List<GpuStatus> gpus() {
@@ -191,13 +220,49 @@ public final class GpuWatch {
         .filter(gpu -> present.containsKey(gpu.info().uuid()) && !isPart(gpu));
   }
 
-  /** Whether NVML had better be started anew: only then does it show a GPU that has returned. */
+  /**
+   * Whether NVML had better be started anew: it may show a GPU that has returned only then. While a
+   * GPU works its session is closed for another one ever more seldom, and not at all where NVML is
+   * known not to start again.
+   *
+   * @throws NvmlException if NVML itself is gone
+   */
   public boolean reopenDue() {
-    boolean missing =
-        gpus.isEmpty()
-            || presentWhole().count() < count
-            || gpus.values().stream().anyMatch(gpu -> gpu.health() instanceof Health.Lost);
-    return missing && clockMs.getAsLong() - openedAtMs >= options.reopenMs();
+    if (!missing()) {
+      reopenWaitMs = options.reopenMs();
+      return false;
+    }
+    long nowMs = clockMs.getAsLong();
+    if (nowMs - lookedAtMs < options.reopenMs()) {
+      return false;
+    }
+    lookedAtMs = nowMs;
+    if (presentWhole().noneMatch(gpu -> gpu.health().healthy())) {
+      return true;
+    }
+    find(session());
+    sample();
+    return missing() && reopenMayHelp(nowMs);
+  }
+
+  private boolean reopenMayHelp(long nowMs) {
+    if (nowMs - reopenedAtMs < reopenWaitMs) {
+      return false;
+    }
+    reopenedAtMs = nowMs;
+    reopenWaitMs = Math.min(REOPEN_MAX_MS, reopenWaitMs * 2);
+    String found = session().restartObstacle().orElse("");
+    if (!found.isEmpty() && !found.equals(obstacle)) {
+      LOG.warn("NVML is not started anew for the GPU that is missing: {}", found);
+    }
+    obstacle = found;
+    return found.isEmpty();
+  }
+
+  private boolean missing() {
+    return gpus.isEmpty()
+        || presentWhole().count() < count
+        || gpus.values().stream().anyMatch(gpu -> gpu.health() instanceof Health.Lost);
   }
 
   /**
@@ -278,6 +343,7 @@ public final class GpuWatch {
     long nowMs = clockMs.getAsLong();
     try {
       GpuReading reading = read(session, gpu.info(), index);
+      failedSamples.remove(gpu.info().uuid());
       Load load = Load.next(gpu.load(), reading, nowMs);
       Health health = gpu.health().answered(nowMs, options.quietMs());
       return new GpuStatus(
@@ -286,7 +352,7 @@ public final class GpuWatch {
           load,
           uses(session, gpu.info(), index, reading));
     } catch (NvmlException e) {
-      return unread(gpu, e);
+      return unread(session, gpu, index, e);
     }
   }
 
@@ -305,14 +371,43 @@ public final class GpuWatch {
     };
   }
 
-  private static GpuStatus unread(GpuStatus gpu, NvmlException e) {
+  private GpuStatus unread(Nvml session, GpuStatus gpu, int index, NvmlException e) {
     if (e.driverGone()) {
       throw e;
     }
     String why = String.valueOf(e.getMessage());
-    Health now = gpu.health();
-    Health health = e.lost() ? now.gone(why) : e.unsupported() ? now : now.silent(why);
+    if (e.lost()) {
+      return gone(gpu, why);
+    }
+    if (e.unsupported()) {
+      return new GpuStatus(gpu.info(), gpu.health(), null);
+    }
+    int failed = failedSamples.merge(gpu.info().uuid(), 1, Integer::sum);
+    if (failed < FAILED_SAMPLES_MAX) {
+      // What was read last says its age itself.
+      return gpu;
+    }
+    boolean answers = answers(session, gpu.info(), index);
+    if (failed == FAILED_SAMPLES_MAX && answers) {
+      LOG.warn("{} is there, but its load cannot be read: {}", gpu.info().uuid(), why);
+    }
+    Health health = answers ? gpu.health() : gpu.health().silent(why);
     return new GpuStatus(gpu.info(), health, null);
+  }
+
+  /** Whether it still says who it is. */
+  private static boolean answers(Nvml session, GpuInfo gpu, int index) {
+    try {
+      GpuInfo now = session.info(index);
+      return gpu.part().isEmpty()
+          ? now.uuid().equals(gpu.uuid())
+          : session.migDevices(now).stream().anyMatch(part -> part.uuid().equals(gpu.uuid()));
+    } catch (NvmlException e) {
+      if (e.driverGone()) {
+        throw e;
+      }
+      return false;
+    }
   }
 
   private boolean moreErrors(GpuStatus gpu, GpuReading reading) {
@@ -366,8 +461,46 @@ public final class GpuWatch {
       LOG.info("GPU {} reported XID {}, which is ignored", event.index(), event.code());
       return false;
     }
+    if (event.index() == GpuEvent.ANY) {
+      return applyToWhoeverIsGone(event);
+    }
+    return apply(event, Fault.ofXid(event.code()));
+  }
+
+  /**
+   * NVML does not say whose it is, as of a GPU that gives no handle any more: it is one that does
+   * not answer. Where all do it concerns all, but none of them needs a reset.
+   */
+  private boolean applyToWhoeverIsGone(GpuEvent event) {
+    List<Integer> silent =
+        presentWhole()
+            .filter(gpu -> !answers(session(), gpu.info(), index(gpu)))
+            .map(this::index)
+            .toList();
+    boolean known = gpus.values().stream().anyMatch(gpu -> gpu.health() instanceof Health.Lost);
+    if (silent.isEmpty() && known) {
+      LOG.info("XID {} of a GPU that is gone already", event.code());
+      return false;
+    }
+    if (silent.isEmpty()) {
+      return apply(event, new Fault(Fault.ofXid(event.code()).sentence(), false));
+    }
+    boolean changed = false;
+    for (int index : silent) {
+      changed |=
+          apply(
+              new GpuEvent(index, event.code(), event.gpuInstance(), event.computeInstance()),
+              Fault.ofXid(event.code()));
+    }
+    return changed;
+  }
+
+  private int index(GpuStatus gpu) {
+    return present.getOrDefault(gpu.info().uuid(), gpu.info().index());
+  }
+
+  private boolean apply(GpuEvent event, Fault fault) {
     long nowMs = clockMs.getAsLong();
-    Fault fault = Fault.ofXid(event.code());
     List<String> hit = new ArrayList<>();
     present.forEach(
         (uuid, index) -> {

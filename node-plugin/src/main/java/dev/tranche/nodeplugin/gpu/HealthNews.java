@@ -13,7 +13,7 @@ import java.util.Map;
  * @param reason CamelCase, an event's
  * @param message a sentence that names the GPU
  */
-public record HealthNews(String reason, String message, Health now) {
+public record HealthNews(String uuid, String reason, String message, Health now) {
   /** What is news between two samples; a GPU that is new and healthy is not. */
   public static List<HealthNews> between(List<GpuStatus> before, List<GpuStatus> after) {
     Map<String, Health> known = new HashMap<>();
@@ -33,13 +33,19 @@ public record HealthNews(String reason, String message, Health now) {
     return switch (now) {
       case Health.Healthy ignored ->
           before instanceof Health.Lost
-              ? new HealthNews("GpuReturned", name + " answers again and takes new pods", now)
+              ? new HealthNews(
+                  gpu.uuid(), "GpuReturned", name + " answers again and takes new pods", now)
               : new HealthNews(
-                  "GpuHealthy", name + " was quiet and answers: it takes new pods", now);
+                  gpu.uuid(),
+                  "GpuHealthy",
+                  name + " was quiet and answers: it takes new pods",
+                  now);
       case Health.Lost lost ->
-          new HealthNews("GpuLost", name + " is gone, pods on it are lost: " + lost.reason(), now);
+          new HealthNews(
+              gpu.uuid(), "GpuLost", name + " is gone, pods on it are lost: " + lost.reason(), now);
       case Health.Faulty faulty ->
-          new HealthNews("GpuUnhealthy", name + " takes no new pods: " + faulty.reason(), now);
+          new HealthNews(
+              gpu.uuid(), "GpuUnhealthy", name + " takes no new pods: " + faulty.reason(), now);
     };
   }
 }

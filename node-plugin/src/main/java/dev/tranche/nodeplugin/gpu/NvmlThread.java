@@ -39,7 +39,15 @@ public final class NvmlThread implements AutoCloseable {
     /** How near the GPUs are to each other; once for each start, before the first sample. */
     default void linked(Closeness closeness) {}
 
+    /** Of which GPUs NVML tells no errors; once for each start. */
+    default void unwatched(List<String> uuids) {}
+
     void sampled(List<GpuStatus> gpus);
+
+    /** NVML has worked and does no more: nothing can be read until it is started anew. */
+    default void gone(List<GpuStatus> gpus) {
+      sampled(gpus);
+    }
 
     /** A bug has ended this thread, and is logged: nothing is sampled any more. */
     default void broken() {}
@@ -74,6 +82,7 @@ public final class NvmlThread implements AutoCloseable {
         gpus.open(nvml);
         tell(nvml.driverVersion());
         listener.linked(gpus.closeness());
+        listener.unwatched(gpus.unwatched());
         again = watch();
       } catch (NvmlException e) {
         again = gone(e) && pause();
@@ -102,7 +111,7 @@ public final class NvmlThread implements AutoCloseable {
       LOG.warn("{}", why);
     }
     gpus.closed(why);
-    listener.sampled(gpus.gpus());
+    listener.gone(gpus.gpus());
     return true;
   }
 
@@ -148,6 +157,10 @@ public final class NvmlThread implements AutoCloseable {
   /** Waits for the wait in progress to end; a native wait cannot be interrupted. */
   @Override
   public void close() {
+    // One that was never started cannot be joined, as where the config is refused at once.
+    if (thread.getState() == Thread.State.NEW) {
+      return;
+    }
     thread.interrupt();
     try {
       if (!thread.join(Duration.ofMillis(intervalMs + STOP_WAIT_MS))) {

@@ -6,6 +6,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A GPU's load as last read, with the weighted mean of what went before.
  *
+ * @param sampledAtMs of a clock that only goes forward
  * @param smMeanPercent exponentially weighted, half of it from the last {@value #HALF_LIFE_MS} ms
  */
 public record Load(long sampledAtMs, GpuReading now, double smMeanPercent) {
@@ -27,7 +28,8 @@ public record Load(long sampledAtMs, GpuReading now, double smMeanPercent) {
   public boolean differsFrom(Load other, long memoryTotalBytes) {
     return Math.abs(now.smPercent() - other.now.smPercent()) >= CHANGE_SM_PERCENT
         || Math.abs(smMeanPercent - other.smMeanPercent) >= CHANGE_SM_PERCENT
-        || Math.abs(now.memoryUsedBytes() - other.now.memoryUsedBytes())
-            >= CHANGE_MEMORY_RATIO * memoryTotalBytes;
+        || (memoryTotalBytes > 0
+            && Math.abs(now.memoryUsedBytes() - other.now.memoryUsedBytes())
+                >= CHANGE_MEMORY_RATIO * memoryTotalBytes);
   }
 }

@@ -63,7 +63,7 @@ public final class NodeMetrics {
         "Memory of the GPU.",
         tags,
         gpu,
-        s -> s.info().memoryTotalBytes());
+        s -> s.info().memoryTotalBytes() == 0 ? Double.NaN : s.info().memoryTotalBytes());
     gpuGauge(
         "tranche.gpu.memory.reserved.bytes",
         "Memory that the driver keeps.",
@@ -75,7 +75,7 @@ public final class NodeMetrics {
         "Memory used by processes, the driver's reserve not included.",
         tags,
         gpu,
-        s -> read(s, l -> l.now().memoryUsedBytes()));
+        s -> sensor(s, GpuReading::memoryUsedBytes));
     gpuGauge(
         "tranche.gpu.sm.utilization.ratio",
         "Part of the last period in which a kernel was running, 0 to 1.",

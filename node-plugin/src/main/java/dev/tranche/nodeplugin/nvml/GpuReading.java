@@ -3,7 +3,8 @@ package dev.tranche.nodeplugin.nvml;
 /**
  * One reading of a GPU.
  *
- * @param memoryUsedBytes the driver's reserve not included
+ * @param memoryUsedBytes the driver's reserve not included; {@link #UNKNOWN} where NVML does not
+ *     say
  * @param smPercent 0 to 100: how much of NVML's last period a kernel was running
  * @param processes compute processes
  * @param temperatureCelsius {@link #UNKNOWN} where the GPU has no such sensor

@@ -7,7 +7,9 @@ import com.sun.jna.Pointer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalLong;
 
@@ -37,21 +39,24 @@ public final class JnaNvml implements AdminNvml {
 
   private final Memory scratch = new Memory(SCRATCH_BYTES);
   private final NumaNodes numaNodes;
-  private final boolean newer;
+  private final NvmlOptionalFunctions functions;
+  // By handle, of this session: a GPU that is gone gives its handle no more.
+  private final Map<Long, Integer> watched = new HashMap<>();
+  // 0: NVML makes none.
   private final long eventSet;
   private final NvmlMig mig;
   private final NvmlLinks links;
   private final NativeLibrary library;
   private final NvmlTelemetry telemetry;
 
-  private JnaNvml(NumaNodes numaNodes, boolean newer, long eventSet, NativeLibrary library) {
+  private JnaNvml(NumaNodes numaNodes, NvmlOptionalFunctions functions, NativeLibrary library) {
     this.numaNodes = numaNodes;
-    this.newer = newer;
-    this.eventSet = eventSet;
+    this.functions = functions;
+    this.eventSet = createEventSet();
     this.mig = new NvmlMig(library);
     this.links = new NvmlLinks(library);
     this.library = library;
-    this.telemetry = new NvmlTelemetry(newer, NvmlMpsFunctions.bind(library));
+    this.telemetry = new NvmlTelemetry(functions);
   }
 
   /**
@@ -64,57 +69,36 @@ public final class JnaNvml implements AdminNvml {
   public static JnaNvml open(Path driverRoot) {
     NativeLibrary library = NvmlLibrary.load(driverRoot);
     try {
-      boolean newer = bind(library);
+      bind(library);
       checkStart(NvmlFunctions.nvmlInit_v2());
-      return started(library, newer);
+      return new JnaNvml(
+          new NumaNodes(Path.of("/sys")), new NvmlOptionalFunctions(library), library);
     } catch (NvmlException e) {
       unbind(library);
       throw e;
     }
   }
 
-  private static JnaNvml started(NativeLibrary library, boolean newer) {
-    try {
-      return new JnaNvml(new NumaNodes(Path.of("/sys")), newer, createEventSet(), library);
-    } catch (NvmlException e) {
-      NvmlFunctions.nvmlShutdown();
-      throw e;
-    }
-  }
-
-  private static boolean bind(NativeLibrary library) {
+  private static void bind(NativeLibrary library) {
     try {
       Native.register(NvmlFunctions.class, library);
     } catch (UnsatisfiedLinkError e) {
       throw new NvmlException(
           NvmlCode.LIBRARY_NOT_FOUND, library.getFile() + " is too old for us: " + e.getMessage());
     }
-    return bindNewer(library);
   }
 
   private static void unbind(NativeLibrary library) {
     Native.unregister(NvmlFunctions.class);
-    Native.unregister(NvmlNewerFunctions.class);
     Native.unregister(NvmlMigFunctions.class);
-    Native.unregister(NvmlMpsFunctions.class);
     Native.unregister(NvmlLinkFunctions.class);
     library.close();
   }
 
-  private static boolean bindNewer(NativeLibrary library) {
-    try {
-      Native.register(NvmlNewerFunctions.class, library);
-      return true;
-    } catch (UnsatisfiedLinkError olderDriver) {
-      return false;
-    }
-  }
-
-  private static long createEventSet() {
-    try (Memory set = new Memory(Long.BYTES)) {
-      check(NvmlFunctions.nvmlEventSetCreate(set), "NVML makes no event set");
-      return set.getLong(0);
-    }
+  // Without one the GPUs are of use all the same; only their errors are not told.
+  private long createEventSet() {
+    int result = functions.call("nvmlEventSetCreate", scratch);
+    return result == NvmlCode.SUCCESS ? scratch.getLong(0) : 0;
   }
 
   private static void checkStart(int result) {
@@ -136,9 +120,11 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public String driverVersion() {
-    check(
-        NvmlFunctions.nvmlSystemGetDriverVersion(scratch, TEXT_BYTES),
-        "NVML does not tell the driver's version");
+    int result = functions.call("nvmlSystemGetDriverVersion", scratch, TEXT_BYTES);
+    if (NvmlCode.unsupported(result)) {
+      return "unknown";
+    }
+    check(result, "NVML does not tell the driver's version");
     return text(0, TEXT_BYTES);
   }
 
@@ -158,15 +144,15 @@ public final class JnaNvml implements AdminNvml {
         NvmlFunctions.nvmlDeviceGetMinorNumber(device, scratch),
         "GPU " + index + " tells no minor number");
     int minor = scratch.getInt(0);
-    readMemory(index, device);
+    GpuMemory memory = memory(index, device);
     return new GpuInfo(
         index,
         uuid,
         model,
         minor,
         pci,
-        total(),
-        reserved(),
+        memory.totalBytes(),
+        memory.reservedBytes(),
         numaNodes.of(pci),
         computeMajor(device),
         mig.enabled(device) ? Mig.CUT : Mig.OFF);
@@ -215,23 +201,25 @@ public final class JnaNvml implements AdminNvml {
     String profile = mig.profile(model, gpu.memoryTotalBytes());
     List<String> nodes = caps.nodes(gpu.minor(), gpuInstance, computeInstance);
     String uuid = uuid(index, part);
-    readMemory(index, part);
+    GpuMemory memory = memory(index, part);
     return gpu.part(
         uuid,
         model,
-        total(),
-        reserved(),
+        memory.totalBytes(),
+        memory.reservedBytes(),
         new Mig.Part(place, gpu.uuid(), profile, gpuInstance, computeInstance, nodes));
   }
 
   @Override
   public GpuReading readMig(int index, int place) {
     long part = migHandle(index, place);
-    readMemory(index, part);
-    long used = used();
     int processes = processes(index, part);
-    // NVML has no utilization of MIG devices: one with a process on it is taken to be busy.
-    return new GpuReading(used, processes > 0 ? BUSY_PERCENT : 0, processes);
+    return new GpuReading(memory(index, part).usedBytes(), busyPercent(processes), processes);
+  }
+
+  // NVML has no utilization of MIG devices: one with a process on it is taken to be busy.
+  private static int busyPercent(int processes) {
+    return processes > 0 ? BUSY_PERCENT : 0;
   }
 
   private long migHandle(int index, int place) {
@@ -259,15 +247,15 @@ public final class JnaNvml implements AdminNvml {
    */
   private int computeMajor(long device) {
     int result =
-        NvmlFunctions.nvmlDeviceGetCudaComputeCapability(
-            device, scratch, scratch.share(Integer.BYTES));
+        functions.call(
+            "nvmlDeviceGetCudaComputeCapability", device, scratch, scratch.share(Integer.BYTES));
     return result == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
   }
 
   @Override
   public int computeMode(int index) {
     check(
-        NvmlFunctions.nvmlDeviceGetComputeMode(handle(index), scratch),
+        functions.call("nvmlDeviceGetComputeMode", handle(index), scratch),
         "GPU " + index + " tells no compute mode");
     return scratch.getInt(0);
   }
@@ -275,27 +263,32 @@ public final class JnaNvml implements AdminNvml {
   @Override
   public void computeMode(int index, int mode) {
     check(
-        NvmlFunctions.nvmlDeviceSetComputeMode(handle(index), mode),
+        functions.call("nvmlDeviceSetComputeMode", handle(index), mode),
         "GPU " + index + " does not take compute mode " + mode);
   }
 
   @Override
   public GpuReading read(int index) {
     long device = handle(index);
-    readMemory(index, device);
-    long used = used();
-    check(
-        NvmlFunctions.nvmlDeviceGetUtilizationRates(device, scratch),
-        "GPU " + index + " tells no utilization");
-    int sm = scratch.getInt(0);
+    GpuMemory memory = memory(index, device);
+    int processes = processes(index, device);
     return new GpuReading(
-        used,
-        Math.clamp(sm, 0, 100),
-        processes(index, device),
+        memory.usedBytes(),
+        smPercent(index, device, processes),
+        processes,
         telemetry.temperatureCelsius(device),
         telemetry.powerMilliwatts(device),
         telemetry.throttling(device),
         telemetry.eccUncorrected(device));
+  }
+
+  private int smPercent(int index, long device, int processes) {
+    int result = functions.call("nvmlDeviceGetUtilizationRates", device, scratch);
+    if (NvmlCode.unsupported(result)) {
+      return busyPercent(processes);
+    }
+    check(result, "GPU " + index + " tells no utilization");
+    return Math.clamp(scratch.getInt(0), 0, 100);
   }
 
   @Override
@@ -312,42 +305,41 @@ public final class JnaNvml implements AdminNvml {
   }
 
   private String pciBusId(int index, long device) {
-    check(
-        NvmlFunctions.nvmlDeviceGetPciInfo_v3(device, scratch),
-        "GPU " + index + " tells no PCI address");
+    int result = functions.call("nvmlDeviceGetPciInfo_v3", device, scratch);
+    if (NvmlCode.unsupported(result)) {
+      return "";
+    }
+    check(result, "GPU " + index + " tells no PCI address");
     return text(PCI_BUS_ID_OFFSET, PCI_BUS_ID_BYTES);
   }
 
-  private void readMemory(int index, long device) {
+  // NVML answers so of GPUs that use the system's memory, as GB10 does.
+  private GpuMemory memory(int index, long device) {
     scratch.setInt(0, MEMORY_V2_VERSION);
-    int result =
-        newer
-            ? NvmlNewerFunctions.nvmlDeviceGetMemoryInfo_v2(device, scratch)
-            : NvmlFunctions.nvmlDeviceGetMemoryInfo(device, scratch);
+    int result = functions.call("nvmlDeviceGetMemoryInfo_v2", device, scratch);
+    if (result == NvmlCode.SUCCESS) {
+      return new GpuMemory(
+          scratch.getLong(MEMORY_V2_TOTAL_OFFSET),
+          scratch.getLong(MEMORY_V2_RESERVED_OFFSET),
+          scratch.getLong(MEMORY_V2_USED_OFFSET));
+    }
+    boolean older = NvmlCode.unsupported(result) || result == NvmlCode.ARGUMENT_VERSION_MISMATCH;
+    if (older) {
+      result = functions.call("nvmlDeviceGetMemoryInfo", device, scratch);
+    }
+    if (NvmlCode.unsupported(result)) {
+      return GpuMemory.UNKNOWN;
+    }
     check(result, "GPU " + index + " tells no memory");
-  }
-
-  private long total() {
-    return scratch.getLong(newer ? MEMORY_V2_TOTAL_OFFSET : 0);
-  }
-
-  private long reserved() {
-    return newer ? scratch.getLong(MEMORY_V2_RESERVED_OFFSET) : 0;
-  }
-
-  private long used() {
-    return scratch.getLong(newer ? MEMORY_V2_USED_OFFSET : MEMORY_USED_OFFSET);
+    return new GpuMemory(scratch.getLong(0), 0, scratch.getLong(MEMORY_USED_OFFSET));
   }
 
   /** Asks for none of them, so that NVML only counts. */
   private int processes(int index, long device) {
-    if (!newer) {
-      return 0;
-    }
     scratch.setInt(0, 0);
     int result =
-        NvmlNewerFunctions.nvmlDeviceGetComputeRunningProcesses_v3(device, scratch, Pointer.NULL);
-    if (result == NvmlCode.NOT_SUPPORTED) {
+        functions.call("nvmlDeviceGetComputeRunningProcesses_v3", device, scratch, Pointer.NULL);
+    if (NvmlCode.unsupported(result)) {
       return 0;
     }
     if (result != NvmlCode.INSUFFICIENT_SIZE) {
@@ -359,20 +351,31 @@ public final class JnaNvml implements AdminNvml {
   @Override
   public boolean watch(int index) {
     long device = handle(index);
-    int result = NvmlFunctions.nvmlDeviceGetSupportedEventTypes(device, scratch);
-    if (result == NvmlCode.NOT_SUPPORTED || (scratch.getLong(0) & EVENTS) == 0) {
+    int result = functions.call("nvmlDeviceGetSupportedEventTypes", device, scratch);
+    if (eventSet == 0 || NvmlCode.unsupported(result)) {
       return false;
     }
     check(result, "GPU " + index + " does not say which events it has");
+    long types = scratch.getLong(0) & EVENTS;
+    if (types == 0) {
+      return false;
+    }
     check(
-        NvmlFunctions.nvmlDeviceRegisterEvents(device, scratch.getLong(0) & EVENTS, eventSet),
+        functions.call("nvmlDeviceRegisterEvents", device, types, eventSet),
         "GPU " + index + " cannot be watched for errors");
+    watched.values().remove(index);
+    watched.put(device, index);
     return true;
   }
 
   @Override
+  public Optional<String> restartObstacle() {
+    return RestartObstacles.find(Path.of("/dev"), Path.of("/proc/self/maps"));
+  }
+
+  @Override
   public Optional<GpuEvent> awaitEvent(int timeoutMs) {
-    int result = NvmlFunctions.nvmlEventSetWait_v2(eventSet, scratch, timeoutMs);
+    int result = functions.call("nvmlEventSetWait_v2", eventSet, scratch, timeoutMs);
     if (result == NvmlCode.TIMEOUT) {
       return Optional.empty();
     }
@@ -389,16 +392,24 @@ public final class JnaNvml implements AdminNvml {
     return Optional.of(new GpuEvent(indexOf(device), code, gpuInstance, computeInstance));
   }
 
-  /** {@link GpuEvent#ANY} for a GPU that is no longer there: the error then concerns all. */
+  /**
+   * Where the device gives no handle any more, the index at which it was watched; {@link
+   * GpuEvent#ANY} where that is another's now. Whatever fails here, the event must not get lost.
+   */
   private int indexOf(long device) {
-    int count = count();
+    int counted = NvmlFunctions.nvmlDeviceGetCount_v2(scratch);
+    int count = counted == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
+    int before = watched.getOrDefault(device, GpuEvent.ANY);
     for (int index = 0; index < count; index++) {
       int result = NvmlFunctions.nvmlDeviceGetHandleByIndex_v2(index, scratch);
       if (result == NvmlCode.SUCCESS && scratch.getLong(0) == device) {
         return index;
       }
+      if (result == NvmlCode.SUCCESS && index == before) {
+        before = GpuEvent.ANY;
+      }
     }
-    return GpuEvent.ANY;
+    return before;
   }
 
   private String text(int offset, int length) {
@@ -412,7 +423,9 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public void close() {
-    NvmlFunctions.nvmlEventSetFree(eventSet);
+    if (eventSet != 0) {
+      functions.call("nvmlEventSetFree", eventSet);
+    }
     NvmlFunctions.nvmlShutdown();
     scratch.close();
     mig.close();

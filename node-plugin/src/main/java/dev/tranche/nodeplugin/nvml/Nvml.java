@@ -50,6 +50,13 @@ public interface Nvml extends AutoCloseable {
   /** The next error of a watched GPU; empty after that time without one. */
   Optional<GpuEvent> awaitEvent(int timeoutMs);
 
+  /**
+   * What is known to keep NVML from starting anew once this session is closed; empty: nothing is.
+   */
+  default Optional<String> restartObstacle() {
+    return Optional.empty();
+  }
+
   @Override
   void close();
 }

@@ -8,6 +8,8 @@ final class NvmlCode {
   static final int INSUFFICIENT_SIZE = 7;
   static final int TIMEOUT = 10;
   static final int LIBRARY_NOT_FOUND = 12;
+  static final int FUNCTION_NOT_FOUND = 13;
+  static final int ARGUMENT_VERSION_MISMATCH = 25;
   static final int UNINITIALIZED = 1;
   static final int DRIVER_NOT_LOADED = 9;
   static final int GPU_IS_LOST = 15;
@@ -19,6 +21,11 @@ final class NvmlCode {
           + " or set nvidiaDriverRoot to where the driver is installed";
 
   private NvmlCode() {}
+
+  /** This GPU or driver does not have that at all. */
+  static boolean unsupported(int code) {
+    return code == NOT_SUPPORTED || code == FUNCTION_NOT_FOUND;
+  }
 
   /** What a person should look at when NVML does not start, whichever code it gives for that. */
   static String startAdvice(int code) {

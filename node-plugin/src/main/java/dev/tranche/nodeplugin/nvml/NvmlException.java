@@ -32,6 +32,6 @@ public final class NvmlException extends RuntimeException {
 
   /** This GPU or driver does not have that at all. */
   public boolean unsupported() {
-    return code == NvmlCode.NOT_SUPPORTED;
+    return NvmlCode.unsupported(code);
   }
 }

@@ -50,7 +50,20 @@ final class NvmlLibrary {
       return NativeLibrary.getInstance(file.toString());
     } catch (UnsatisfiedLinkError e) {
       throw new NvmlException(
-          NvmlCode.LIBRARY_NOT_FOUND, file + " cannot be loaded: " + e.getMessage());
+          NvmlCode.LIBRARY_NOT_FOUND,
+          "%s cannot be loaded: %s; check that it is the driver's, whole and for the architecture"
+                  .formatted(file, loadersReason(e))
+              + " of this image (file -L), and that the driver's root is mounted as a whole");
     }
+  }
+
+  // JNA tells a headline, what the loader said of each attempt, and the class path.
+  private static String loadersReason(UnsatisfiedLinkError e) {
+    return String.valueOf(e.getMessage())
+        .lines()
+        .map(String::strip)
+        .filter(line -> !line.startsWith("Unable to load library"))
+        .findFirst()
+        .orElse("the loader does not say why");
   }
 }

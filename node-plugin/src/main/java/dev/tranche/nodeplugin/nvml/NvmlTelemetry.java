@@ -9,14 +9,22 @@ import java.util.function.IntUnaryOperator;
 
 /** What the sensors and the processes of a GPU tell. What a GPU does not have is unknown. */
 final class NvmlTelemetry {
-  /** More processes than that on one GPU are left out: a GPU's contexts are dear. */
-  private static final int PROCESSES_MAX = 256;
+  /** Enough for nearly all; where there are more, the list grows. */
+  private static final int PROCESSES_AT_FIRST = 256;
+
+  /** With more processes than that on one GPU none is told: a GPU's contexts are dear. */
+  private static final int PROCESSES_MAX = 4096;
 
   private static final int TEMPERATURE_GPU = 0;
   private static final int ECC_UNCORRECTED = 1;
   private static final int ECC_VOLATILE = 0;
-  // nvmlProcessInfo_t: pid, usedGpuMemory, gpuInstanceId, computeInstanceId
+  // nvmlProcessInfo_t: pid, usedGpuMemory, gpuInstanceId, computeInstanceId. Drivers 535.54 to
+  // 535.86
+  // add usedGpuCcProtectedMemory, under the same version of the function.
   private static final int PROCESS_BYTES = 24;
+  private static final int PROCESS_535_BYTES = 32;
+  // What NVML would not write: neither a count of bytes nor one that is not available.
+  private static final byte UNTOUCHED = (byte) 0xA5;
   private static final int PROCESS_MEMORY_OFFSET = 8;
   // nvmlProcessUtilizationSample_t: pid, timeStamp, smUtil, memUtil, encUtil, decUtil
   private static final int SAMPLE_BYTES = 32;
@@ -24,42 +32,38 @@ final class NvmlTelemetry {
   private static final int SAMPLE_SM_OFFSET = 16;
 
   private final Memory count = new Memory(Long.BYTES);
-  private final Memory list = new Memory((long) PROCESSES_MAX * SAMPLE_BYTES);
   private final Map<Long, Long> sampledToUs = new HashMap<>();
-  private final boolean newer;
-  private final boolean mps;
+  private final NvmlOptionalFunctions functions;
+  private int places = PROCESSES_AT_FIRST;
+  private Memory list = new Memory((long) places * PROCESS_535_BYTES);
 
-  /**
-   * @param newer whether the driver has the functions of {@link NvmlNewerFunctions}
-   * @param mps whether it has those of {@link NvmlMpsFunctions}
-   */
-  NvmlTelemetry(boolean newer, boolean mps) {
-    this.newer = newer;
-    this.mps = mps;
+  NvmlTelemetry(NvmlOptionalFunctions functions) {
+    this.functions = functions;
   }
 
   int temperatureCelsius(long device) {
-    return NvmlFunctions.nvmlDeviceGetTemperature(device, TEMPERATURE_GPU, count)
+    return functions.call("nvmlDeviceGetTemperature", device, TEMPERATURE_GPU, count)
             == NvmlCode.SUCCESS
         ? count.getInt(0)
         : GpuReading.UNKNOWN;
   }
 
   long powerMilliwatts(long device) {
-    return NvmlFunctions.nvmlDeviceGetPowerUsage(device, count) == NvmlCode.SUCCESS
+    return functions.call("nvmlDeviceGetPowerUsage", device, count) == NvmlCode.SUCCESS
         ? Integer.toUnsignedLong(count.getInt(0))
         : GpuReading.UNKNOWN;
   }
 
   long throttling(long device) {
-    return NvmlFunctions.nvmlDeviceGetCurrentClocksThrottleReasons(device, count)
+    return functions.call("nvmlDeviceGetCurrentClocksThrottleReasons", device, count)
             == NvmlCode.SUCCESS
         ? count.getLong(0)
         : GpuReading.UNKNOWN;
   }
 
   long eccUncorrected(long device) {
-    return NvmlFunctions.nvmlDeviceGetTotalEccErrors(device, ECC_UNCORRECTED, ECC_VOLATILE, count)
+    return functions.call(
+                "nvmlDeviceGetTotalEccErrors", device, ECC_UNCORRECTED, ECC_VOLATILE, count)
             == NvmlCode.SUCCESS
         ? count.getLong(0)
         : GpuReading.UNKNOWN;
@@ -67,9 +71,6 @@ final class NvmlTelemetry {
 
   /** Empty where the driver is too old to tell. */
   List<GpuProcess> processes(long device) {
-    if (!newer) {
-      return List.of();
-    }
     Map<Integer, Long> memory = memory(device);
     if (memory.isEmpty()) {
       return List.of();
@@ -85,9 +86,6 @@ final class NvmlTelemetry {
    * @param smPercent of all together
    */
   List<GpuProcess> migProcesses(long part, int smPercent) {
-    if (!newer) {
-      return List.of();
-    }
     Map<Integer, Long> memory = memory(part);
     return processes(memory, pid -> smPercent / memory.size());
   }
@@ -95,13 +93,10 @@ final class NvmlTelemetry {
   /** By pid, in bytes. */
   private Map<Integer, Long> memory(long device) {
     Map<Integer, Long> memory = new HashMap<>();
-    add(memory, NvmlNewerFunctions.nvmlDeviceGetComputeRunningProcesses_v3(device, room(), list));
-    add(memory, NvmlNewerFunctions.nvmlDeviceGetGraphicsRunningProcesses_v3(device, room(), list));
-    if (mps) {
-      add(
-          memory,
-          NvmlMpsFunctions.nvmlDeviceGetMPSComputeRunningProcesses_v3(device, room(), list));
-    }
+    add(memory, device, "nvmlDeviceGetComputeRunningProcesses_v3");
+    add(memory, device, "nvmlDeviceGetGraphicsRunningProcesses_v3");
+    // From Volta on a client of an MPS server may be in this list only.
+    add(memory, device, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
     return memory;
   }
 
@@ -112,26 +107,58 @@ final class NvmlTelemetry {
   }
 
   private Memory room() {
-    count.setInt(0, PROCESSES_MAX);
+    count.setInt(0, places);
     return count;
   }
 
   // A process that computes and draws is in both lists with all of its memory.
-  private void add(Map<Integer, Long> memory, int result) {
+  private void add(Map<Integer, Long> memory, long device, String function) {
+    int result = list(function, device);
+    if (result == NvmlCode.INSUFFICIENT_SIZE && grown(count.getInt(0))) {
+      result = list(function, device);
+    }
     if (result != NvmlCode.SUCCESS) {
       return;
     }
-    for (int i = 0; i < Math.min(count.getInt(0), PROCESSES_MAX); i++) {
-      long at = (long) i * PROCESS_BYTES;
+    int found = Math.min(count.getInt(0), places);
+    int stride = stride(found);
+    for (int i = 0; i < found; i++) {
+      long at = (long) i * stride;
       // All bits set where it is not available, which is our unknown.
       memory.merge(list.getInt(at), list.getLong(at + PROCESS_MEMORY_OFFSET), Math::max);
     }
   }
 
+  private int list(String function, long device) {
+    list.setMemory(0, list.size(), UNTOUCHED);
+    return functions.call(function, device, room(), list);
+  }
+
+  private boolean grown(int needed) {
+    if (needed <= places || needed > PROCESSES_MAX) {
+      return false;
+    }
+    // Some more, since processes may start meanwhile.
+    places = Math.min(PROCESSES_MAX, needed + PROCESSES_AT_FIRST);
+    list.close();
+    list = new Memory((long) places * PROCESS_535_BYTES);
+    return true;
+  }
+
+  /** How far apart this driver writes the processes: seen from how far it has written. */
+  private int stride(int found) {
+    for (long at = (long) found * PROCESS_BYTES; at < (long) found * PROCESS_535_BYTES; at++) {
+      if (list.getByte(at) != UNTOUCHED) {
+        return PROCESS_535_BYTES;
+      }
+    }
+    return PROCESS_BYTES;
+  }
+
   /** The mean of the samples since the last call, by pid. */
   private Map<Integer, Integer> smPercents(long device) {
     long sinceUs = sampledToUs.getOrDefault(device, 0L);
-    int result = NvmlFunctions.nvmlDeviceGetProcessUtilization(device, list, room(), sinceUs);
+    int result = functions.call("nvmlDeviceGetProcessUtilization", device, list, room(), sinceUs);
     Map<Integer, int[]> sums = new HashMap<>();
     for (int i = 0; result == NvmlCode.SUCCESS && i < count.getInt(0); i++) {
       long at = (long) i * SAMPLE_BYTES;

@@ -11,7 +11,7 @@ final class Clipped {
   static List<ContainerUse> to(Collection<ContainerUse> uses, long memoryBytes, int smPercent) {
     long memory = uses.stream().mapToLong(ContainerUse::memoryUsedBytes).sum();
     double sm = uses.stream().mapToDouble(ContainerUse::smPercent).sum();
-    double ofMemory = memory > memoryBytes ? (double) memoryBytes / memory : 1;
+    double ofMemory = memoryBytes >= 0 && memory > memoryBytes ? (double) memoryBytes / memory : 1;
     double ofSm = sm > smPercent ? smPercent / sm : 1;
     return uses.stream()
         .map(u -> u.with((long) Math.floor(u.memoryUsedBytes() * ofMemory), u.smPercent() * ofSm))

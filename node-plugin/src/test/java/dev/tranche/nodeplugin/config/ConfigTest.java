@@ -314,4 +314,57 @@ class ConfigTest {
     Options.of(settings, findings);
     assertThat(findings.errors()).hasSize(5);
   }
+
+  private String replicasFinding(String replicas) {
+    Findings found = new Findings();
+    ConfigFile.parse(
+        "sharing: {timeSlicing: {resources: [{name: gpu, replicas: " + replicas + "}]}}", found);
+    assertThat(found.errors()).hasSize(1);
+    return found.errors().getFirst();
+  }
+
+  @Test
+  void replicas_thatAreNoWholeNumber_areNamedForWhatTheyAre() {
+    assertThat(replicasFinding("\"10\"")).contains("the text \"10\"", "quotation marks");
+    assertThat(replicasFinding("10.0")).contains("the decimal 10.0", "without a point");
+    assertThat(replicasFinding("2147483648")).contains("is 2147483648; a node can have");
+    assertThat(replicasFinding("99999999999999999999")).contains("; a node can have");
+    assertThat(replicasFinding("0")).contains("at least 1, not 0");
+    assertThat(replicasFinding("-99999999999")).contains("at least 1, not -99999999999");
+    assertThat(replicasFinding("")).contains("not nothing");
+  }
+
+  @Test
+  void aliasWithinItsOwnAnchor_isRefused() {
+    ConfigFile.parse("flags: {plugin: {deviceListStrategy: &a [[*a]]}}", findings);
+    assertThat(findings.errors()).singleElement().asString().contains("alias");
+  }
+
+  @Test
+  void aliasesThatGrowWithoutBound_areRefused() {
+    StringBuilder yaml = new StringBuilder("a0: &a0 [x, x]\n");
+    for (int i = 1; i < 24; i++) {
+      yaml.append("a%d: &a%d [*a%d, *a%d]\n".formatted(i, i, i - 1, i - 1));
+    }
+    ConfigFile.parse(yaml.toString(), findings);
+    assertThat(findings.errors()).singleElement().asString().contains("alias");
+  }
+
+  @Test
+  void listsAndValues_areNotTakenForEachOther() {
+    ConfigFile.parse(
+        "flags: {plugin: {deviceListStrategy: [[envvar]], passDeviceSpecs: [true]}}", findings);
+    assertThat(findings.errors())
+        .satisfiesExactlyInAnyOrder(
+            e -> assertThat(e).contains("deviceListStrategy is a list of single values"),
+            e -> assertThat(e).contains("passDeviceSpecs is a single value, not a list"));
+  }
+
+  @Test
+  void sharingThatIsEmpty_isToldAsSuch() {
+    ConfigFile.parse("sharing: {timeSlicing: }", findings);
+    assertThat(findings.clean()).isTrue();
+    assertThat(findings.warnings())
+        .containsExactly("sharing.timeSlicing is empty, so it shares nothing");
+  }
 }

@@ -44,6 +44,10 @@ class GpuWatchTest {
     private String driver = "1";
     private long eccErrors;
     private boolean gone;
+    private boolean tellsErrors = true;
+    // Says who it is, but not its load.
+    private String unreadable = "";
+    private Optional<String> obstacle = Optional.empty();
     private final List<String> asked = new ArrayList<>();
 
     private String uuid(int index) {
@@ -101,7 +105,9 @@ class GpuWatchTest {
 
     @Override
     public GpuReading read(int index) {
-      uuid(index);
+      if (uuid(index).equals(unreadable)) {
+        throw new NvmlException(UNKNOWN_ERROR, "Unknown Error");
+      }
       return new GpuReading(index, 0, 0, 40, 1, 0, eccErrors);
     }
 
@@ -119,7 +125,12 @@ class GpuWatchTest {
 
     @Override
     public boolean watch(int index) {
-      return true;
+      return tellsErrors;
+    }
+
+    @Override
+    public Optional<String> restartObstacle() {
+      return obstacle;
     }
 
     @Override
@@ -166,13 +177,123 @@ class GpuWatchTest {
   }
 
   @Test
-  void eventOfNobodyKnown_concernsAll_andADisabledOneNobody() throws Exception {
+  void eventOfNobodyKnown_concernsAll_untilTheyWereQuiet_andADisabledOneNobody() throws Exception {
     GpuWatch watch = watch("48");
     memory.events.add(new GpuEvent(0, GpuEvent.DOUBLE_BIT_ECC));
     assertThat(watch.awaitError(0)).isFalse();
     memory.events.add(new GpuEvent(GpuEvent.ANY, 79));
     assertThat(watch.awaitError(0)).isTrue();
     assertThat(watch.gpus()).noneMatch(gpu -> gpu.health().healthy());
+    nowMs += QUIET_MS;
+    watch.sample();
+    assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
+  }
+
+  @Test
+  void eventOfNobodyKnown_isThatOfTheGpuThatDoesNotAnswer() throws Exception {
+    GpuWatch watch = watch("");
+    memory.uuids.set(0, "-GPU-a");
+    memory.events.add(new GpuEvent(GpuEvent.ANY, 79));
+    assertThat(watch.awaitError(0)).isTrue();
+    assertThat(health(watch, "GPU-a").reason()).contains("XID 79");
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
+  }
+
+  @Test
+  void eventOfNobodyKnown_isThatOfTheGpuThatIsGoneAlready() throws Exception {
+    GpuWatch watch = watch("");
+    memory.uuids.set(0, "-GPU-a");
+    watch.sample();
+    memory.uuids = new ArrayList<>(List.of("GPU-b"));
+    watch.sample();
+    memory.events.add(new GpuEvent(GpuEvent.ANY, 79));
+    assertThat(watch.awaitError(0)).isFalse();
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
+  }
+
+  @Test
+  void failedSample_isNoLostGpu_norAreManyWhileItSaysWhoItIs() {
+    GpuWatch watch = watch("");
+    memory.unreadable = "GPU-a";
+    for (int i = 0; i < 2 * GpuWatch.FAILED_SAMPLES_MAX; i++) {
+      watch.sample();
+      assertThat(health(watch, "GPU-a").healthy()).isTrue();
+    }
+    assertThat(watch.gpus().getFirst().load()).isNull();
+    assertThat(watch.gpus().getLast().load()).isNotNull();
+  }
+
+  @Test
+  void gpuThatSaysNothing_isLost_afterSeveralSamples() {
+    GpuWatch watch = watch("");
+    memory.uuids.set(0, "?");
+    for (int i = 1; i < GpuWatch.FAILED_SAMPLES_MAX; i++) {
+      watch.sample();
+      assertThat(health(watch, "GPU-a").healthy()).isTrue();
+    }
+    watch.sample();
+    assertThat(health(watch, "GPU-a")).isInstanceOf(Health.Lost.class);
+    memory.uuids.set(0, "GPU-a");
+    watch.sample();
+    assertThat(health(watch, "GPU-a").healthy()).isTrue();
+  }
+
+  @Test
+  void sessionThatWorks_isClosedForALostGpu_everMoreSeldom() {
+    GpuWatch watch = watch("");
+    memory.uuids.set(0, "-GPU-a");
+    watch.sample();
+    int reopened = 0;
+    for (int i = 0; i < 60; i++) {
+      nowMs += REOPEN_MS;
+      if (watch.reopenDue()) {
+        reopened++;
+        watch.open(memory);
+        watch.sample();
+      }
+    }
+    // After 30 s, then 60, 120, 240, 480 and 600 more, of 1800 s.
+    assertThat(reopened).isEqualTo(6);
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
+  }
+
+  @Test
+  void sessionThatWorks_isKept_whereNvmlWouldNotStartAgain() {
+    GpuWatch watch = watch("");
+    memory.uuids.set(0, "-GPU-a");
+    watch.sample();
+    memory.obstacle = Optional.of("/dev/nvidiactl cannot be opened any more");
+    for (int i = 0; i < 60; i++) {
+      nowMs += REOPEN_MS;
+      assertThat(watch.reopenDue()).isFalse();
+    }
+    assertThat(health(watch, "GPU-b").healthy()).isTrue();
+    memory.uuids.set(0, "GPU-a");
+    nowMs += REOPEN_MS;
+    assertThat(watch.reopenDue()).isFalse();
+    assertThat(health(watch, "GPU-a").healthy()).isTrue();
+  }
+
+  @Test
+  void sessionWithoutAWorkingGpu_isClosedEachTime() {
+    GpuWatch watch = watch("");
+    memory.obstacle = Optional.of("none of its GPUs works anyway");
+    memory.uuids.replaceAll(uuid -> "-" + uuid);
+    watch.sample();
+    for (int i = 0; i < 10; i++) {
+      nowMs += REOPEN_MS;
+      assertThat(watch.reopenDue()).isTrue();
+      watch.open(memory);
+      watch.sample();
+    }
+  }
+
+  @Test
+  void gpuThatTellsNoErrors_isAdvertised_andNamed() {
+    memory.tellsErrors = false;
+    GpuWatch watch = watch("");
+    assertThat(watch.unwatched()).containsExactly("GPU-a", "GPU-b");
+    assertThat(watch.gpus()).allMatch(gpu -> gpu.health().healthy());
   }
 
   @Test

@@ -68,4 +68,32 @@ class PulseTest {
     nowMs++;
     assertThat(pulse.alive().ready()).isFalse();
   }
+
+  @Test
+  void nvmlThatIsGone_isDeathAfterFiveMinutes_howeverOftenItIsTried() {
+    Pulse pulse = new Pulse(1_000, () -> nowMs);
+    pulse.beat();
+    for (int i = 0; i < 60; i++) {
+      pulse.gone();
+      nowMs += 5_000;
+      pulse.start();
+    }
+    assertThat(pulse.alive().ready()).isTrue();
+    nowMs++;
+    assertThat(pulse.alive().ready()).isFalse();
+    assertThat(pulse.alive().sentences()).singleElement().asString().contains("worked before");
+    pulse.beat();
+    assertThat(pulse.alive().ready()).isTrue();
+  }
+
+  @Test
+  void callThatTakesLong_isToldBeforeItIsDeath() {
+    Pulse pulse = new Pulse(1_000, () -> nowMs);
+    pulse.start();
+    nowMs += 19_999;
+    assertThat(pulse.slow()).isEmpty();
+    nowMs++;
+    assertThat(pulse.slow().orElseThrow()).contains("20 s", "nvidia-smi");
+    assertThat(pulse.alive().ready()).isTrue();
+  }
 }

@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -30,17 +31,15 @@ class JnaNvmlIT {
 
   @Test
   void boundFunctions_areThoseOfTheSimulatedLibrary() throws Exception {
-    List<String> bound =
-        Stream.of(
-                NvmlFunctions.class,
-                NvmlNewerFunctions.class,
-                NvmlMigFunctions.class,
-                NvmlLinkFunctions.class)
-            .flatMap(c -> Arrays.stream(c.getDeclaredMethods()))
-            .filter(m -> Modifier.isNative(m.getModifiers()))
-            .map(Method::getName)
-            .toList();
+    List<String> bound = Stream.concat(NvmlOptionalFunctions.NAMES.stream(), direct()).toList();
     assertThat(exported()).containsExactlyInAnyOrderElementsOf(bound);
+  }
+
+  private static Stream<String> direct() {
+    return Stream.of(NvmlFunctions.class, NvmlMigFunctions.class, NvmlLinkFunctions.class)
+        .flatMap(c -> Arrays.stream(c.getDeclaredMethods()))
+        .filter(m -> Modifier.isNative(m.getModifiers()))
+        .map(Method::getName);
   }
 
   private List<String> exported() throws IOException {
@@ -246,5 +245,163 @@ class JnaNvmlIT {
     Files.writeString(device.resolve("numa_node"), "1\n");
     assertThat(new NumaNodes(sys).of("00000000:3B:00.0")).isEqualTo(1);
     assertThat(new NumaNodes(sys).of("00000000:AF:00.0")).isEqualTo(-1);
+  }
+
+  private static final int NOT_SUPPORTED = 3;
+  private static final int UNKNOWN_ERROR = 999;
+
+  private static String answer(String function, int code) {
+    return "answer function=%s code=%d".formatted(function, code);
+  }
+
+  @Test
+  void gpuWithoutMemoryOfItsOwn_isTold_withUnknownMemory() throws Exception {
+    fake.state(
+        gpu(0, "sm=37"),
+        answer("nvmlDeviceGetMemoryInfo_v2", NOT_SUPPORTED),
+        answer("nvmlDeviceGetMemoryInfo", NOT_SUPPORTED));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.info(0).memoryTotalBytes()).isZero();
+      assertThat(nvml.info(0).memoryReservedBytes()).isZero();
+      assertThat(nvml.read(0)).isEqualTo(new GpuReading(GpuReading.UNKNOWN, 37, 0));
+    }
+  }
+
+  @Test
+  void memory_isTheFirstVersions_whereThereIsNoSecond() throws Exception {
+    fake.state(gpu(0, "used_mib=10"), "answer function=nvmlDeviceGetMemoryInfo_v2 missing=1");
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(15360L << 20);
+      assertThat(nvml.read(0).memoryUsedBytes()).isEqualTo(460L << 20);
+    }
+  }
+
+  @Test
+  void utilizationThatIsNotSupported_keepsTheMemory() throws Exception {
+    fake.state(
+        gpu(0, "used_mib=10"),
+        gpu(1, "used_mib=10"),
+        "process gpu=1 pid=7 used_mib=10",
+        answer("nvmlDeviceGetUtilizationRates", NOT_SUPPORTED));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.read(0)).isEqualTo(new GpuReading(10L << 20, 0, 0));
+      assertThat(nvml.read(1)).isEqualTo(new GpuReading(10L << 20, 100, 1));
+    }
+  }
+
+  @Test
+  void xidOfAGpuThatGivesNoHandle_isThatGpus() throws Exception {
+    fake.state(gpu(0, ""), gpu(1, ""), gpu(2, ""));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      for (int index = 0; index < 3; index++) {
+        assertThat(nvml.watch(index)).isTrue();
+      }
+      fake.state(gpu(0, ""), gpu(1, "lost=1"), gpu(2, ""), "xid gpu=1 code=79 seq=1");
+      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(1, 79));
+    }
+  }
+
+  @Test
+  void xid_isNotLost_whenCountingFails() throws Exception {
+    fake.state(gpu(0, ""), gpu(1, ""));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      nvml.watch(0);
+      nvml.watch(1);
+      fake.state(
+          gpu(0, ""),
+          gpu(1, ""),
+          "xid gpu=1 code=79 seq=1",
+          answer("nvmlDeviceGetCount_v2", UNKNOWN_ERROR));
+      assertThat(nvml.awaitEvent(0)).contains(new GpuEvent(1, 79));
+    }
+  }
+
+  @Test
+  void gpuThatFailsToSayItsEvents_isNotReadFromStaleMemory() throws Exception {
+    fake.state(gpu(0, ""), answer("nvmlDeviceGetSupportedEventTypes", UNKNOWN_ERROR));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThatThrownBy(() -> nvml.watch(0)).hasMessageContaining("which events it has");
+    }
+  }
+
+  @Test
+  void gpu_isOfUse_whereNvmlMakesNoEventSet() throws Exception {
+    fake.state(gpu(0, "sm=5"), answer("nvmlEventSetCreate", NOT_SUPPORTED));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.watch(0)).isFalse();
+      assertThat(nvml.read(0).smPercent()).isEqualTo(5);
+    }
+  }
+
+  @Test
+  void functionsThatPlacementCanDoWithout_mayBeMissing() throws Exception {
+    FakeNvml poor =
+        FakeNvml.without("driver-root-poor", NvmlOptionalFunctions.NAMES.toArray(String[]::new));
+    poor.state(gpu(0, ""));
+    try (Nvml nvml = JnaNvml.open(poor.root())) {
+      assertThat(nvml.driverVersion()).isEqualTo("unknown");
+      assertThat(nvml.info(0).uuid()).isEqualTo("GPU-0");
+      assertThat(nvml.watch(0)).isFalse();
+      assertThat(nvml.read(0)).isEqualTo(new GpuReading(GpuReading.UNKNOWN, 0, 0));
+      assertThat(nvml.processes(0)).isEmpty();
+    }
+  }
+
+  @Test
+  void processes_areToldRight_byDriversWithLongerStructs() throws Exception {
+    fake.state(
+        "driver version=535.54.03 process_bytes=32",
+        gpu(0, ""),
+        "process gpu=0 pid=7 used_mib=512",
+        "process gpu=0 pid=8 used_mib=64",
+        "process gpu=0 pid=9 used_mib=1");
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.processes(0))
+          .containsExactlyInAnyOrder(
+              new GpuProcess(7, 512L << 20, 0),
+              new GpuProcess(8, 64L << 20, 0),
+              new GpuProcess(9, 1L << 20, 0));
+    }
+  }
+
+  @Test
+  void processes_areAllTold_beyondTheFirstRoom() throws Exception {
+    Stream<String> many =
+        IntStream.range(0, 700).mapToObj(i -> "process gpu=0 pid=%d used_mib=1".formatted(i + 1));
+    fake.state(Stream.concat(Stream.of(gpu(0, "")), many).toArray(String[]::new));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.processes(0)).hasSize(700);
+    }
+  }
+
+  @Test
+  void libraryThatCannotBeLoaded_isSaidWithWhatToDo(@TempDir Path root) throws IOException {
+    Path file = root.resolve("usr/lib64/libnvidia-ml.so.1");
+    Files.createDirectories(file.getParent());
+    Files.writeString(file, "no library");
+    assertThatThrownBy(() -> JnaNvml.open(root))
+        .isInstanceOf(NvmlException.class)
+        .hasMessageContaining(file + " cannot be loaded")
+        .hasMessageContaining("architecture")
+        .hasMessageNotContaining("class path")
+        .hasMessageNotContaining("resource path");
+  }
+
+  @Test
+  void restart_isHeldUp_byALibraryThatWasReplaced(@TempDir Path folder) throws IOException {
+    Path maps = folder.resolve("maps");
+    String line = "7f00-7f01 r-xp 00000000 08:01 42 /usr/lib64/libnvidia-ml.so.580.82.07";
+    Files.writeString(maps, line + "\n");
+    assertThat(RestartObstacles.find(folder, maps)).isEmpty();
+    Files.writeString(maps, line + " (deleted)\n");
+    assertThat(RestartObstacles.find(folder, maps).orElseThrow()).contains("was replaced");
+  }
+
+  @Test
+  void restart_isHeldUp_byDevicesThatCannotBeOpened(@TempDir Path dev) throws IOException {
+    Path maps = Files.createFile(dev.resolve("maps"));
+    // A folder cannot be opened for writing, whoever asks.
+    Files.createDirectory(dev.resolve("nvidiactl"));
+    assertThat(RestartObstacles.find(dev, maps).orElseThrow()).contains("nvidiactl");
   }
 }
