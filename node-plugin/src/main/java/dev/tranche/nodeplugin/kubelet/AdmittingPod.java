@@ -43,7 +43,17 @@ final class AdmittingPod {
    * @param replicasPerGpu R that they are counted in; 0: not known
    */
   record Found(
-      String podUid, String container, List<GpuShare> shares, int replicasPerGpu, How how) {}
+      String podUid, String container, List<GpuShare> shares, int replicasPerGpu, How how) {
+    /** For the log. */
+    @Override
+    public String toString() {
+      String of =
+          shares.stream()
+              .map(share -> share.getReplicas() + " of " + share.getUuid())
+              .collect(Collectors.joining(" and "));
+      return "pod " + podUid + (container.isEmpty() ? "" : " container " + container) + ": " + of;
+    }
+  }
 
   private record Candidate(Outstanding pod, String container, List<GpuShare> shares, Match match) {
     Found found(How how) {
