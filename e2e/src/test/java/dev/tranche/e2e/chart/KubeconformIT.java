@@ -36,7 +36,7 @@ class KubeconformIT {
           + MONITORING
           + " "
           + MPS
-          + " --set networkPolicies.enabled=true,webhook.certManager.enabled=true,runtimeClass.create=true";
+          + " --set networkPolicies.enabled=true,webhook.certManager.enabled=true,runtimeClass.create=true,criticalPodsQuota.enabled=true";
 
   static final Iterable<Rendering> RENDERINGS = Rendering.ALL;
 
