@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -56,7 +57,12 @@ final class AdmittingPod {
     }
   }
 
-  private record Candidate(Outstanding pod, String container, List<GpuShare> shares, Match match) {
+  /**
+   * @param taken a container of its names holds devices already, so it is asked for only if that is
+   *     a predecessor's
+   */
+  private record Candidate(
+      Outstanding pod, String container, List<GpuShare> shares, Match match, boolean taken) {
     Found found(How how) {
       Assignment of = pod.assignment();
       return new Found(of.getPodUid(), container, shares, of.getReplicasPerGpu(), how);
@@ -64,7 +70,8 @@ final class AdmittingPod {
   }
 
   private static final Comparator<Candidate> LIKELIEST =
-      Comparator.comparing(Candidate::match)
+      Comparator.comparing(Candidate::taken)
+          .thenComparing(Candidate::match)
           .thenComparingLong(c -> -c.pod().firstListed())
           .thenComparingLong(c -> -c.pod().order());
 
@@ -84,7 +91,9 @@ final class AdmittingPod {
     List<Candidate> candidates =
         pods.stream()
             .filter(pod -> possible(pod, resource) && list.lists(pod.assignment()))
-            .flatMap(pod -> candidate(pod, waiting(pod, list), size))
+            .flatMap(
+                pod ->
+                    candidate(pod, waiting(pod, list), size, c -> list.holds(pod.assignment(), c)))
             .sorted(LIKELIEST)
             .toList();
     How how = ambiguous(candidates) ? How.AMBIGUOUS : How.LISTED;
@@ -95,7 +104,7 @@ final class AdmittingPod {
   static Optional<Found> guess(Collection<Outstanding> pods, String resource, int size) {
     return pods.stream()
         .filter(pod -> possible(pod, resource))
-        .flatMap(pod -> candidate(pod, unanswered(pod), size))
+        .flatMap(pod -> candidate(pod, unanswered(pod), size, c -> false))
         .filter(c -> c.match() != Match.ONE_GPU)
         .min(OLDEST)
         .map(c -> c.found(How.SIZE_AND_AGE));
@@ -107,6 +116,7 @@ final class AdmittingPod {
 
   private static boolean ambiguous(List<Candidate> candidates) {
     return candidates.size() > 1
+        && candidates.get(0).taken() == candidates.get(1).taken()
         && candidates.get(0).match() == candidates.get(1).match()
         && candidates.get(0).pod().firstListed() == candidates.get(1).pod().firstListed();
   }
@@ -122,25 +132,35 @@ final class AdmittingPod {
   }
 
   private static Stream<Candidate> candidate(
-      Outstanding pod, List<ContainerAssignment> waiting, int size) {
+      Outstanding pod,
+      List<ContainerAssignment> waiting,
+      int size,
+      Predicate<ContainerAssignment> held) {
     for (int i = 0; i < waiting.size(); i++) {
       ContainerAssignment container = waiting.get(i);
       if (Outstanding.size(container) == size) {
         Match match = i == 0 ? Match.NEXT : Match.LATER;
         return Stream.of(
-            new Candidate(pod, container.getContainer(), container.getSharesList(), match));
+            new Candidate(
+                pod,
+                container.getContainer(),
+                container.getSharesList(),
+                match,
+                held.test(container)));
       }
     }
-    return waiting.isEmpty() ? Stream.empty() : onOneGpu(pod, size);
+    return waiting.isEmpty()
+        ? Stream.empty()
+        : onOneGpu(pod, size, waiting.stream().anyMatch(held));
   }
 
-  private static Stream<Candidate> onOneGpu(Outstanding pod, int size) {
+  private static Stream<Candidate> onOneGpu(Outstanding pod, int size, boolean taken) {
     List<String> uuids = uuids(pod.assignment());
     if (uuids.size() != 1) {
       return Stream.empty();
     }
     GpuShare share = GpuShare.newBuilder().setUuid(uuids.getFirst()).setReplicas(size).build();
-    return Stream.of(new Candidate(pod, "", List.of(share), Match.ONE_GPU));
+    return Stream.of(new Candidate(pod, "", List.of(share), Match.ONE_GPU, taken));
   }
 
   private static List<String> uuids(Assignment assignment) {

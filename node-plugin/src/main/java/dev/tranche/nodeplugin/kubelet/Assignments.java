@@ -3,6 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -20,7 +21,21 @@ public final class Assignments {
   /** Far above what a node's kubelet may have waiting; a flood must not eat the heap. */
   static final int MAX = 4096;
 
+  /** More than a node's pods start while an extender may not have heard of their confirmation. */
+  private static final int CONFIRMED_MAX = 1024;
+
   private final Map<String, Outstanding> byUid = new LinkedHashMap<>();
+
+  /** Uids of pods that hold what they were assigned; the oldest are forgotten. */
+  private final Set<String> confirmed =
+      Collections.newSetFromMap(
+          new LinkedHashMap<>() {
+            @Override
+            protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
+              return size() > CONFIRMED_MAX;
+            }
+          });
+
   private long receipts;
   private long lists;
   private @Nullable PodList last;
@@ -50,9 +65,10 @@ public final class Assignments {
     return new Receipt.Taken();
   }
 
+  /** An extender that has just begun to lead sends again what is confirmed: that is no namesake. */
   private Map<String, Set<String>> heldByNamesake(Assignment assignment) {
     Map<String, Set<String>> held = new HashMap<>();
-    if (last != null) {
+    if (last != null && !confirmed.contains(assignment.getPodUid())) {
       for (ContainerAssignment container : assignment.getContainersList()) {
         held.put(container.getContainer(), last.held(assignment, container));
       }
@@ -80,7 +96,13 @@ public final class Assignments {
 
   /** Drops those that the kubelet has carried out; whether there were any. */
   boolean confirm(PodList list) {
-    return byUid.values().removeIf(pod -> confirmed(pod, list));
+    List<String> done =
+        byUid.entrySet().stream()
+            .filter(pod -> confirmed(pod.getValue(), list))
+            .map(Map.Entry::getKey)
+            .toList();
+    done.forEach(byUid::remove);
+    return confirmed.addAll(done) || !done.isEmpty();
   }
 
   private static boolean confirmed(Outstanding pod, PodList list) {

@@ -204,6 +204,36 @@ class AdmissionsTest {
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
 
+  /** As a new leader does, which has not heard of the confirmation. */
+  @Test
+  void confirmedAssignmentThatIsSentAgain_isNoNamesakes_andHidesNobody() {
+    assign("done", container("main", "G0", 3));
+    lists("done", "main");
+    holds("done", "main", List.of("G0::0", "G0::1", "G0::2"));
+    assignments.listed(new PodList(list.build()));
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
+    assign("next", container("main", "G2", 3));
+    lists("next", "main");
+    assign("done", container("main", "G0", 3));
+    assignments.listed(new PodList(list.build()));
+    assertOn("G2", ask(3));
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
+    assertThat(assignments.size()).isOne();
+  }
+
+  /** Before a restart it may have been confirmed, so it is the less likely one. */
+  @Test
+  void podWhoseNameHoldsDevices_isAskedForOnlyIfNobodyElseIs() {
+    lists("held", "main");
+    holds("held", "main", List.of("G0::0", "G0::1", "G0::2"));
+    assignments.listed(new PodList(list.build()));
+    lists("next", "main");
+    assign("next", container("main", "G2", 3));
+    assignments.listed(new PodList(list.build()));
+    assign("held", container("main", "G0", 3));
+    assertOn("G2", ask(3));
+  }
+
   @Test
   void assignment_expires() {
     assign("pod", container("main", "G0", 1));
