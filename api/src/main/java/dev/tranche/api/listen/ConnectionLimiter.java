@@ -19,7 +19,10 @@ public final class ConnectionLimiter {
 
   private final ConnectionLimits limits;
   private final Map<Peer, Entry> open = new HashMap<>();
+
+  /** Of those that are limited. */
   private final Map<String, Integer> byAddress = new HashMap<>();
+
   private long refused;
 
   /** How a connection is closed. From any thread. */
@@ -79,7 +82,9 @@ public final class ConnectionLimiter {
       // Its port is used again, so that its peer is gone.
       forgotten(before);
     }
-    byAddress.merge(peer.address(), 1, Integer::sum);
+    if (limits.limited(peer.address())) {
+      byAddress.merge(peer.address(), 1, Integer::sum);
+    }
     return () -> closed(entry);
   }
 

@@ -76,6 +76,21 @@ class ConnectionLimiterTest {
     assertThat(limiter.refused()).isEqualTo(1);
   }
 
+  @Test
+  void loopback_mayHaveAll_andIsTheLastToGo() {
+    var limiter =
+        new ConnectionLimiter(new ConnectionLimits(4, 3, 1_000, 10_000).withoutLoopback());
+    for (int port = 1; port <= 3; port++) {
+      assertThat(accepted(limiter, "127.0.0.1", port, port)).isNotNull();
+    }
+    assertThat(accepted(limiter, ATTACKER, 1, 4)).isNotNull();
+    assertThat(accepted(limiter, "127.0.0.1", 4, 5)).isNotNull();
+    assertThat(ended).containsExactly(ATTACKER + ":1 aborted");
+    assertThat(accepted(limiter, "127.0.0.1", 5, 6)).isNotNull();
+    assertThat(ended).last().isEqualTo("127.0.0.1:1 aborted");
+    assertThat(limiter.open()).isEqualTo(4);
+  }
+
   /** The kernel may hear of an end before we do, and give the peer its port again. */
   @Test
   void connectionOfTheSamePeer_isAnother() {
@@ -91,6 +106,11 @@ class ConnectionLimiterTest {
   }
 
   private @Nullable Runnable accepted(String address, int port, long nowMs) {
+    return accepted(limiter, address, port, nowMs);
+  }
+
+  private @Nullable Runnable accepted(
+      ConnectionLimiter limiter, String address, int port, long nowMs) {
     String name = address + ":" + port;
     return limiter.accepted(
         new InetSocketAddress(InetAddress.ofLiteral(address), port),
