@@ -34,7 +34,6 @@ mkdir "$opt/native"
 (cd "$work" && "$JAVA_HOME/bin/jar" xf "$(find "$opt/lib" -name 'jna-5*.jar')" "com/sun/jna/$jna/libjnidispatch.so" && mv "com/sun/jna/$jna/libjnidispatch.so" "$opt/native/" && rm -r com)
 
 "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -cp "$root/e2e/target/lib/*" "$root/deploy/image/Store.java" "$opt/lib"
-cp "$root/deploy/image/logging.properties" "$opt/etc/"
 cp "$root/LICENSE" "$opt/"
 
 # What the runtime (zlib where its JDK is a distribution's), JNA, and the driver's libraries and programs link to; its folders

@@ -351,14 +351,14 @@ static int process_is_on(const struct process *process, device_t device)
     return process->gpu == device->index;
 }
 
-static int running(const char *function, device_t device, unsigned *count, void *infos, int graphics)
+static int running(const char *function, device_t device, unsigned *count, void *infos, int list)
 {
     int result = enter_as(function, device);
     if (result != SUCCESS)
         return leave(result);
     unsigned room = *count, found = 0;
     for (int i = 0; i < state.processes; i++) {
-        if (!process_is_on(&state.process[i], device) || state.process[i].graphics != graphics)
+        if (!process_is_on(&state.process[i], device) || (int)state.process[i].list != list)
             continue;
         if (found < room && infos != NULL) {
             struct process_info_535 info = {{state.process[i].pid, state.process[i].used_mib << 20, ~0u, ~0u}, 0};
@@ -472,12 +472,18 @@ NVML int nvmlDeviceGetNvLinkRemotePciInfo_v2(device_t device, unsigned link, str
 
 NVML int nvmlDeviceGetComputeRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)
 {
-    return running(__func__, device, count, infos, 0);
+    return running(__func__, device, count, infos, COMPUTE);
 }
 
 NVML int nvmlDeviceGetGraphicsRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)
 {
-    return running(__func__, device, count, infos, 1);
+    return running(__func__, device, count, infos, GRAPHICS);
+}
+
+/* Clients of an MPS server. */
+NVML int nvmlDeviceGetMPSComputeRunningProcesses_v3(device_t device, unsigned *count, struct process_info *infos)
+{
+    return running(__func__, device, count, infos, MPS);
 }
 
 /* One sample per process, of now. */

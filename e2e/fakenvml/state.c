@@ -222,7 +222,9 @@ static int process_line(struct state *state, char *line)
         else if (strcmp(key, "sm") == 0)
             process.sm = (unsigned)strtoul(value, NULL, 10);
         else if (strcmp(key, "graphics") == 0)
-            process.graphics = atoi(value) != 0;
+            process.list = atoi(value) != 0 ? GRAPHICS : COMPUTE;
+        else if (strcmp(key, "mps") == 0)
+            process.list = atoi(value) != 0 ? MPS : COMPUTE;
     }
     if (more < 0 || process.gpu < 0 || state->processes == PROCESSES_MAX)
         return -1;

@@ -51,7 +51,7 @@ struct process {
     unsigned long long used_mib;
     int mig;
     unsigned sm;
-    int graphics;
+    enum { COMPUTE, GRAPHICS, MPS } list; /* of NVML's lists of processes */
 };
 
 /* With code 0 a double bit ECC event. */

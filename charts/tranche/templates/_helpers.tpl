@@ -83,6 +83,8 @@ default: |
   "TRANCHE_POD_RESOURCES_SOCKET" "/var/lib/kubelet/pod-resources/kubelet.sock"
   "TRANCHE_CONFIG_DIR" "/config"
   "TRANCHE_STATE_DIR" "/var/lib/tranche"
+  "LOG_LEVEL" .Values.logLevel
+  "LOG_FORMAT" .Values.logFormat
   "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval
   "TRANCHE_HEALTH_QUIET_PERIOD" .Values.nodePlugin.healthQuietPeriod -}}
 {{- if .Values.nodePlugin.usagePerPod -}}

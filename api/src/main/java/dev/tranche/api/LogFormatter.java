@@ -3,6 +3,7 @@ package dev.tranche.api;
 import java.time.ZoneOffset;
 import java.time.format.DateTimeFormatter;
 import java.util.logging.Formatter;
+import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import org.jspecify.annotations.Nullable;
 
@@ -12,12 +13,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LogFormatter extends Formatter {
   /** Our longest line tells a whole configuration. */
-  private static final int MESSAGE_CHARS_MAX = 8_192;
+  static final int MESSAGE_CHARS_MAX = 8_192;
 
   private static final int CAUSES_MAX = 8;
   private static final int FRAMES_MAX = 64;
-  private static final DateTimeFormatter TIME =
-      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS").withZone(ZoneOffset.systemDefault());
+  static final DateTimeFormatter TIME =
+      DateTimeFormatter.ofPattern("uuuu-MM-dd'T'HH:mm:ss.SSS'Z'").withZone(ZoneOffset.UTC);
 
   @Override
   public String format(LogRecord logged) {
@@ -25,7 +26,7 @@ public final class LogFormatter extends Formatter {
         new StringBuilder(160)
             .append(TIME.format(logged.getInstant()))
             .append(' ')
-            .append(logged.getLevel().getName())
+            .append(level(logged.getLevel()))
             .append(' ')
             .append(logged.getLoggerName())
             .append(": ")
@@ -33,6 +34,21 @@ public final class LogFormatter extends Formatter {
             .append('\n');
     append(logged.getThrown(), line);
     return line.toString();
+  }
+
+  /** As other programs of a cluster call them. */
+  static String level(Level level) {
+    int value = level.intValue();
+    if (value >= Level.SEVERE.intValue()) {
+      return "ERROR";
+    }
+    if (value >= Level.WARNING.intValue()) {
+      return "WARN";
+    }
+    if (value >= Level.INFO.intValue()) {
+      return "INFO";
+    }
+    return value >= Level.FINE.intValue() ? "DEBUG" : "TRACE";
   }
 
   private static void append(@Nullable Throwable thrown, StringBuilder to) {

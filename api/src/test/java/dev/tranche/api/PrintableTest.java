@@ -36,12 +36,12 @@ class PrintableTest {
 
   @Test
   void record_isOneLine_andItsTraceBeginsWithTabs() {
-    var logged = new LogRecord(Level.INFO, "pod a\n2026-01-01T00:00:00.000 SEVERE forged");
+    var logged = new LogRecord(Level.INFO, "pod a\n2026-01-01T00:00:00.000 ERROR forged");
     logged.setLoggerName("dev.tranche.X");
     logged.setThrown(new IllegalStateException("b\nforged", new RuntimeException("c\u2028forged")));
     String[] lines = new LogFormatter().format(logged).split("\\R");
     assertThat(lines[0])
-        .endsWith("INFO dev.tranche.X: pod a\\n2026-01-01T00:00:00.000 SEVERE forged");
+        .endsWith("INFO dev.tranche.X: pod a\\n2026-01-01T00:00:00.000 ERROR forged");
     assertThat(lines).hasSizeGreaterThan(3);
     assertThat(lines).filteredOn(line -> !line.startsWith("\t")).hasSize(1);
   }

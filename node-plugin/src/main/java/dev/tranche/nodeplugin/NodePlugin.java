@@ -115,10 +115,6 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private void gauges() {
     metrics.gauge(
-        "tranche.node.ready",
-        "1 while /readyz says ready, else 0.",
-        () -> readiness().ready() ? 1 : 0);
-    metrics.gauge(
         "tranche.node.replicas.advertised",
         "Replicas told to the kubelet.",
         () -> count(r -> r.count(Stage.OFFERED) + r.count(Stage.WITHHELD)));

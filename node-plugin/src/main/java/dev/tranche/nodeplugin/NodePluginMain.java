@@ -43,13 +43,8 @@ public final class NodePluginMain {
     System.exit(process.run());
   }
 
-  // One line per event; names looked up anew, since the extenders' addresses come and go.
+  // Names are looked up anew, since the extenders' addresses come and go.
   private static void processProperties() {
-    System.setProperty(
-        "java.util.logging.SimpleFormatter.format",
-        System.getProperty(
-            "java.util.logging.SimpleFormatter.format",
-            "%1$tFT%1$tT.%1$tL%1$tz %4$s %3$s %5$s%6$s%n"));
     Security.setProperty("networkaddress.cache.ttl", "1");
     Security.setProperty("networkaddress.cache.negative.ttl", "1");
   }

@@ -162,6 +162,12 @@ final class NodeProcess implements NvmlThread.Listener {
             "tranche.node.nvml.silence.seconds",
             "Time since NVML last answered; 0 while no driver is there to be asked.",
             () -> pulse.silentMs() / 1_000.0);
+    plugin
+        .metrics()
+        .gauge(
+            "tranche.node.ready",
+            "1 while /readyz says ready, else 0.",
+            () -> plugin.readiness(pulse.slow()).ready() ? 1 : 0);
     vertx.setPeriodic(TICK_MS, id -> tick());
     new MetricsServer(
             plugin.metrics(),

@@ -141,7 +141,7 @@ class ValuesSchemaTest {
             """);
     assertThat(rendered)
         .doesNotContain("nil")
-        .contains("path: /var/lib/kubelet/device-plugins", "{path: \"/\"}")
+        .contains("path: /var/lib/kubelet/device-plugins", "hostPath: {path: \"/usr\"}")
         .contains("{name: FAIL_ON_INIT_ERROR, value: \"false\"}");
   }
 

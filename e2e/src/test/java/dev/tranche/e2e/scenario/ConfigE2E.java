@@ -77,6 +77,16 @@ class ConfigE2E {
   }
 
   @Test
+  void plainRequest_isAWholeGpu_whateverItsReplicas() {
+    Pod plain = node.run(OneNode.asking("plain", Names.RESOURCE));
+    assertThat(node.held(plain).get("main"))
+        .hasSize(10)
+        .allSatisfy(id -> assertThat(ReplicaId.uuidOf(id)).isEqualTo(node.visibleDevices(plain)));
+    Pod share = node.run(PodSpecs.fraction("share", "0.1").build());
+    assertThat(node.visibleDevices(share)).isNotEqualTo(node.visibleDevices(plain));
+  }
+
+  @Test
   void brokenConfig_isRefusedInAnEvent_andTheOldOneStays() {
     use(NOT_A_CONFIG);
     awaitRefusal("replicas");

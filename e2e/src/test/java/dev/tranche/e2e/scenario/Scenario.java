@@ -58,7 +58,14 @@ abstract class Scenario {
               ROOT.resolve("target/scenarios"),
               nodes,
               gpus -> {},
-              Map.of("extender.mode", MODE, "nodePlugin.healthQuietPeriod", "30s"),
+              // ConfigE2E has the default, whole GPUs.
+              Map.of(
+                  "extender.mode",
+                  MODE,
+                  "nodePlugin.healthQuietPeriod",
+                  "30s",
+                  "plainRequests",
+                  "replicas"),
               false,
               step -> {});
       Tranche tranche = Tranche.start(Artifacts.of(ROOT), plan);

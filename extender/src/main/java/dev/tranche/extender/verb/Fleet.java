@@ -22,6 +22,7 @@ import dev.tranche.extender.score.Idleness;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -36,6 +37,11 @@ public final class Fleet {
   private final Timing timing;
   private final MemoryGuard guard;
   private final UseHistory history = new UseHistory();
+
+  /** What the last pod asks, by R: its lists of names may be long, and are read once. */
+  private final Map<Integer, Ask> lastAsks = new HashMap<>();
+
+  private @Nullable PodFacts lastPod;
 
   public Fleet(Ledger ledger, LoadCache loads, Timing timing, MemoryGuard guard) {
     this.ledger = ledger;
@@ -74,8 +80,17 @@ public final class Fleet {
    */
   public Evaluation evaluate(
       PodFacts pod, String node, Policy policy, Present present, long nowMs) {
-    Ask ask = pod.ask(ledger.replicasPerGpu(node, pod.resource()));
+    Ask ask = ask(pod, ledger.replicasPerGpu(node, pod.resource()));
     return evaluate(node, ask, seen(node, present.without(pod), nowMs), policy);
+  }
+
+  @SuppressWarnings("ReferenceEquality") // A verb looks at many nodes for one pod.
+  private Ask ask(PodFacts pod, int nodeReplicas) {
+    if (pod != lastPod) {
+      lastPod = pod;
+      lastAsks.clear();
+    }
+    return lastAsks.computeIfAbsent(nodeReplicas, pod::ask);
   }
 
   static Evaluation evaluate(String node, Ask ask, Seen seen, Policy policy) {

@@ -49,7 +49,18 @@ final class PagesTest {
             List.of(new Placement.Container("main", List.of(new Placement.Share("GPU-a", 3)))));
     var hold =
         new Hold(
-            "uid-p", "ns/p", "a", "nvidia.com/gpu", place, true, 3, Hold.Stage.BOUND, true, 0, 0);
+            "uid-p",
+            "ns/p",
+            "a",
+            "nvidia.com/gpu",
+            place,
+            true,
+            3,
+            Hold.Stage.BOUND,
+            true,
+            0,
+            0,
+            0);
     var now = gpu("a");
     var gpu =
         new Inspection.Gpu(now.view(), 0, 0.3, 3L << 30, 100, List.of(hold), Map.of("uid-p", 4));

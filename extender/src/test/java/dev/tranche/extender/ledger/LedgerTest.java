@@ -209,12 +209,11 @@ final class LedgerTest extends LedgerRig {
 
   @Test
   void clientSlotsThatGrow_areRoom() {
-    apply(new Event.Reported(NODE, mps(1)));
+    apply(reported(NODE, mps(1)));
     apply(new Event.Reserve(pod("p", null), NODE, on("gpu-0", 3)));
     assertThat(seen("gpu-0").heldClients()).isOne();
-    assertThat(apply(new Event.Reported(NODE, mps(1)))).isEmpty();
-    assertThat(apply(new Event.Reported(NODE, mps(2))))
-        .containsExactly(new Decision.RoomGrew(NODE));
+    assertThat(apply(reported(NODE, mps(1)))).isEmpty();
+    assertThat(apply(reported(NODE, mps(2)))).containsExactly(new Decision.RoomGrew(NODE));
   }
 
   private static NodeState mps(int clientsMax) {

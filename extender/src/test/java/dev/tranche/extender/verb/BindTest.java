@@ -179,6 +179,8 @@ final class BindTest {
     world.failure = new NoClassDefFoundError("left/Out");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown", "left/Out");
     assertThat(bind.inFlight()).isZero();
+    // When its time is up the API server is asked, and says that the pod is pending.
+    world.onServer.put("ns/p", FakeWorld.pod("p", 3));
     world.nowMs += 10 * 60_000;
     world.core.tick();
     assertThat(world.core.ledger.hold("p")).isEmpty();

@@ -350,6 +350,16 @@ final class VerbsTest {
   }
 
   @Test
+  void listsOfAPod_areReadOnceForAllNodes() {
+    BOTH.forEach(node -> world.report(node, new Gpu(node + "0", 0, 0)));
+    var pod = FakeWorld.pod("p", 3, "tranche.dev/gpu-uuid=!GPU-x");
+    assertThat(world.core.evaluateSettled(pod, "a").ask())
+        .isSameAs(world.core.evaluateSettled(pod, "b").ask());
+    assertThat(world.core.evaluateWithout(pod, "a", Set.of()).ask())
+        .isSameAs(world.core.evaluateSettled(pod, "b").ask());
+  }
+
+  @Test
   void decision_thatTakesTooLong_isGivenUp() {
     world.report("a", new Gpu("a0", 0, 0));
     world.stepMs = Core.DECIDE_WITHIN_MS;

@@ -7,6 +7,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
@@ -43,7 +44,17 @@ final class AdmittingPod {
    * @param replicasPerGpu R that they are counted in; 0: not known
    */
   record Found(
-      String podUid, String container, List<GpuShare> shares, int replicasPerGpu, How how) {}
+      String podUid, String container, List<GpuShare> shares, int replicasPerGpu, How how) {
+    /** For the log. */
+    @Override
+    public String toString() {
+      String of =
+          shares.stream()
+              .map(share -> share.getReplicas() + " of " + share.getUuid())
+              .collect(Collectors.joining(" and "));
+      return "pod " + podUid + (container.isEmpty() ? "" : " container " + container) + ": " + of;
+    }
+  }
 
   private record Candidate(Outstanding pod, String container, List<GpuShare> shares, Match match) {
     Found found(How how) {

@@ -75,8 +75,7 @@ public final class Assignments {
     lists++;
     last = list;
     byUid.replaceAll((uid, pod) -> list.lists(pod.assignment()) ? pod.listed(lists) : pod);
-    byUid.replaceAll(
-        (uid, pod) -> list.holdsAny(pod.assignment()) ? pod : pod.withoutNamesake());
+    byUid.replaceAll((uid, pod) -> list.holdsAny(pod.assignment()) ? pod : pod.withoutNamesake());
   }
 
   /** Drops those that the kubelet has carried out; whether there were any. */

@@ -151,11 +151,14 @@ class JnaNvmlIT {
         gpu(1, ""),
         "process gpu=0 pid=7 used_mib=512 sm=30",
         "process gpu=0 pid=8 used_mib=64 graphics=1",
+        "process gpu=0 pid=10 used_mib=32 mps=1",
         "process gpu=1 pid=9 used_mib=1");
     try (Nvml nvml = JnaNvml.open(fake.root())) {
       assertThat(nvml.processes(0))
           .containsExactlyInAnyOrder(
-              new GpuProcess(7, 512L << 20, 30), new GpuProcess(8, 64L << 20, 0));
+              new GpuProcess(7, 512L << 20, 30),
+              new GpuProcess(8, 64L << 20, 0),
+              new GpuProcess(10, 32L << 20, 0));
     }
   }
 

@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Whether a pod's nodeSelector and required node affinity admit a node, judged as kube-scheduler
- * does. Taints are judged apart ({@link Taints}): they come and go, and a pod may wait for that. The
- * terms are read once, since thousands of nodes are held against them. For one thread.
+ * does. Taints are judged apart ({@link Taints}): they come and go, and a pod may wait for that.
+ * The terms are read once, since thousands of nodes are held against them. For one thread.
  */
 public final class NodeSelection {
   private static final long NO_NUMBER = Long.MIN_VALUE;
