@@ -35,7 +35,7 @@ class TidyTest {
               "webhook/src/main/.*/(PodMutator|Mutation)\\.java",
               "node-plugin/src/main/.*/kubelet/(PreferredAllocation|Allocation)\\.java",
               "node-plugin/src/main/.*/config/.*",
-              "api/src/main/java/.*")
+              "api/src/main/java/dev/tranche/api/(?!listen/).*")
           .map(Pattern::compile)
           .toList();
 

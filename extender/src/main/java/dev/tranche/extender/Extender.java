@@ -1,5 +1,8 @@
 package dev.tranche.extender;
 
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.cluster.ApiClient;
 import dev.tranche.extender.cluster.ApiWriter;
@@ -41,7 +44,9 @@ import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
 import java.util.Optional;
@@ -62,10 +67,13 @@ public final class Extender implements AutoCloseable {
   private static final Logger log = LoggerFactory.getLogger(Extender.class);
 
   private final ExtenderConfig config;
-  private final Vertx vertx = Vertx.vertx();
+  private final LimitedTransport transport = new LimitedTransport();
+  private final Vertx vertx = transport.vertx(new VertxOptions());
   private final PrometheusMeterRegistry registry = registry();
   private final GpuCollector gpus = new GpuCollector();
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
+  private final ConnectionLimiter opsConnections = new ConnectionLimiter(ConnectionLimits.METRICS);
+  private final ConnectionLimiter streamConnections = new ConnectionLimiter(StreamServer.LIMITS);
   private final NodeStreams streams;
   private final ApiWriter api;
   private final Core core;
@@ -215,6 +223,8 @@ public final class Extender implements AutoCloseable {
     new JvmMemoryMetrics().bindTo(registry);
     new ProcessorMetrics().bindTo(registry);
     registry.getPrometheusRegistry().register(gpus);
+    metrics.connections("metrics", opsConnections);
+    metrics.connections("stream", streamConnections);
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
@@ -316,9 +326,14 @@ public final class Extender implements AutoCloseable {
   private Future<HttpServer> serveOps() {
     var routes =
         new OpsRoutes(core, verbs.loop(), registry, gpus, this::missing, schedulerMessages::of);
+    var router = routes.router(vertx);
     return vertx
-        .createHttpServer()
-        .requestHandler(routes.router(vertx))
+        .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))
+        .requestHandler(
+            request -> {
+              opsConnections.requested(request.remoteAddress());
+              router.handle(request);
+            })
         .listen(address(config.metrics()))
         .onSuccess(server -> ops = server);
   }
@@ -332,6 +347,8 @@ public final class Extender implements AutoCloseable {
   private StreamServer streamServer(PemKeyCertOptions certificate) {
     return new StreamServer(
         address(config.stream()),
+        transport,
+        streamConnections,
         certificate,
         tokens,
         streams,

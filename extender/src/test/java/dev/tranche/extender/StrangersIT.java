@@ -4,11 +4,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.stream.FakeNode;
 import io.vertx.core.Vertx;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -17,6 +22,9 @@ import org.junit.jupiter.api.Test;
 /** What those get who reach our ports and are no node. */
 final class StrangersIT {
   private static final long GIB = 1L << 30;
+
+  private static final String STREAM_REFUSED =
+      "tranche_extender_connections_refused_total{port=\"stream\"} 744.0";
 
   private final MockCluster cluster = new MockCluster();
   private final Vertx vertx = Vertx.vertx();
@@ -84,6 +92,43 @@ final class StrangersIT {
     assertThat(why).contains("too many tokens");
     assertThat(page("/metrics").body())
         .contains("tranche_extender_streams_ended_total{cause=\"limited\"} 1");
+  }
+
+  /** They send nothing: neither TLS nor HTTP. */
+  @Test
+  void idleConnectionsOfOneAddress_areCounted() throws Exception {
+    var idle = new ArrayList<Socket>();
+    try {
+      for (int i = 0; i < 1_000; i++) {
+        idle.add(attack(extender.streamPort()));
+        idle.add(attack(extender.metricsPort()));
+      }
+      ExtenderIT.until(Duration.ofSeconds(20), () -> metrics().contains(STREAM_REFUSED));
+      assertThat(metrics())
+          .contains("tranche_extender_connections{port=\"stream\"} 256.0")
+          .contains("tranche_extender_connections_refused_total{port=\"metrics\"} 984.0");
+      // The port for nodes answers others.
+      refuseAStranger();
+    } finally {
+      for (Socket socket : idle) {
+        socket.close();
+      }
+    }
+  }
+
+  private static Socket attack(int port) throws IOException {
+    var socket = new Socket();
+    socket.bind(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.2"), 0));
+    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
+    return socket;
+  }
+
+  private String metrics() {
+    try {
+      return page("/metrics").body();
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
   }
 
   private void refuseAStranger() throws Exception {

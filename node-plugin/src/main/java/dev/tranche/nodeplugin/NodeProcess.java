@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin;
 
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Findings;
@@ -48,6 +50,7 @@ final class NodeProcess implements NvmlThread.Listener {
 
   private final Options options;
   private final WatchOptions watch;
+  private final LimitedTransport transport = new LimitedTransport();
   private final Vertx vertx;
   private final Context loop;
   private final NodePlugin plugin;
@@ -75,7 +78,7 @@ final class NodeProcess implements NvmlThread.Listener {
     this.watch = watch;
     this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new Findings());
     this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
-    this.vertx = Vertx.vertx(small());
+    this.vertx = transport.vertx(small());
     this.loop = vertx.getOrCreateContext();
     this.plugin = new NodePlugin(vertx, options, overuse(watch), () -> hardware, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
@@ -166,8 +169,12 @@ final class NodeProcess implements NvmlThread.Listener {
             "1 while /readyz says ready, else 0.",
             () -> plugin.readiness(pulse.slow()).ready() ? 1 : 0);
     vertx.setPeriodic(TICK_MS, id -> tick());
-    new MetricsServer(plugin.metrics(), () -> plugin.readiness(pulse.slow()), pulse::alive)
-        .listen(vertx, options.metrics())
+    new MetricsServer(
+            plugin.metrics(),
+            () -> plugin.readiness(pulse.slow()),
+            pulse::alive,
+            ConnectionLimits.METRICS)
+        .listen(vertx, transport, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
             e -> {

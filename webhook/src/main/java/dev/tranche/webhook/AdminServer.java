@@ -1,10 +1,14 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.LimitedTransport;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.SocketAddress;
 
 /** Serves /metrics, /healthz and /readyz. */
 final class AdminServer {
@@ -12,20 +16,28 @@ final class AdminServer {
 
   private final PrometheusMeterRegistry registry;
   private final Readiness readiness;
+  private final ConnectionLimiter connections;
 
-  AdminServer(PrometheusMeterRegistry registry, Readiness readiness) {
+  AdminServer(
+      PrometheusMeterRegistry registry, Readiness readiness, ConnectionLimiter connections) {
     this.registry = registry;
     this.readiness = readiness;
+    this.connections = connections;
   }
 
-  Future<HttpServer> listen(Vertx vertx, WebhookConfig.Address address) {
+  /**
+   * @param transport of this Vert.x
+   */
+  Future<HttpServer> listen(
+      Vertx vertx, LimitedTransport transport, WebhookConfig.Address address) {
     return vertx
-        .createHttpServer()
+        .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", connections))
         .requestHandler(this::handle)
-        .listen(address.port(), address.host());
+        .listen(SocketAddress.inetSocketAddress(address.port(), address.host()));
   }
 
   private void handle(HttpServerRequest request) {
+    connections.requested(request.remoteAddress());
     switch (request.path()) {
       case "/metrics" -> answer(request, 200, PROMETHEUS_TEXT, registry.scrape());
       // That it answers at all is the news: the process lives.

@@ -1,5 +1,8 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.webhook.WebhookMetrics.Outcome;
 import dev.tranche.webhook.tls.Pair;
 import io.vertx.core.Future;
@@ -35,31 +38,36 @@ final class AdmissionVerticle extends VerticleBase {
   private static final int CONNECTION_BYTES = 1 << 20;
   private static final Logger LOG = LoggerFactory.getLogger(AdmissionVerticle.class);
 
+  private final LimitedTransport transport;
   private final SocketAddress address;
   private final Map<String, Entry> entries;
   private final WebhookMetrics metrics;
   private final Intake intake;
-  private final Connections connections;
+  private final ConnectionLimiter connections;
   private final Pauses pauses = new Pauses(System::gc);
   private volatile Pair pair;
   private volatile @Nullable HttpServer server;
 
   /**
+   * @param transport of the Vert.x that this is deployed to
    * @param entries by path
    * @param pair that it serves with until {@link #serveWith} names another
    */
   AdmissionVerticle(
+      LimitedTransport transport,
       SocketAddress address,
       Map<String, Entry> entries,
       HttpLimits limits,
       WebhookMetrics metrics,
       Pair pair) {
+    this.transport = transport;
     this.address = address;
     this.entries = Map.copyOf(entries);
     this.metrics = metrics;
     this.pair = pair;
     intake = new Intake(limits.bodyMsMax(), metrics);
-    connections = new Connections(limits.connections(), metrics);
+    connections = new ConnectionLimiter(limits.connections());
+    metrics.connections("admission", connections);
   }
 
   /**
@@ -67,9 +75,8 @@ final class AdmissionVerticle extends VerticleBase {
    *
    * @param bodyMsMax from a request's head to the end of its body
    */
-  record HttpLimits(long bodyMsMax, Connections.Limits connections) {
-    static final HttpLimits DEFAULT =
-        new HttpLimits(8_000, new Connections.Limits(256, 64, 10_000, 120_000));
+  record HttpLimits(long bodyMsMax, ConnectionLimits connections) {
+    static final HttpLimits DEFAULT = new HttpLimits(8_000, ConnectionLimits.of(256, 64));
   }
 
   @Override
@@ -93,8 +100,7 @@ final class AdmissionVerticle extends VerticleBase {
             .setPerFrameWebSocketCompressionSupported(false);
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
     return vertx
-        .createHttpServer(options)
-        .connectionHandler(connection -> connections.opened(connection, nowMs()))
+        .createHttpServer(transport.limit(options, "admission", connections))
         .requestHandler(this::take)
         .listen(address)
         .onSuccess(listening -> server = listening);
@@ -133,13 +139,12 @@ final class AdmissionVerticle extends VerticleBase {
   private void sweep() {
     long nowMs = nowMs();
     intake.sweep(nowMs);
-    connections.sweep(nowMs);
     pauses.sweep(nowMs);
   }
 
   private void take(HttpServerRequest request) {
     long nowMs = nowMs();
-    connections.used(request.connection(), nowMs);
+    connections.requested(request.remoteAddress());
     pauses.interrupted(nowMs);
     Entry entry = entries.get(request.path());
     String type = request.getHeader("content-type");

@@ -1,5 +1,8 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.nodes.ClusterWatch;
@@ -30,7 +33,8 @@ final class Webhook {
 
   private final WebhookConfig config;
   private final KubernetesClient client;
-  private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(2));
+  private final LimitedTransport transport = new LimitedTransport();
+  private final Vertx vertx = transport.vertx(new VertxOptions().setEventLoopPoolSize(2));
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
   private final WebhookMetrics metrics = new WebhookMetrics(registry);
@@ -76,8 +80,10 @@ final class Webhook {
     WarmUp.run(entries(uncounted).values());
     // What starting leaves lying would go by a collection in the middle of the first reviews.
     System.gc();
-    return new AdminServer(registry, readiness)
-        .listen(vertx, config.metrics())
+    var connections = new ConnectionLimiter(ConnectionLimits.METRICS);
+    metrics.connections("metrics", connections);
+    return new AdminServer(registry, readiness, connections)
+        .listen(vertx, transport, config.metrics())
         .onSuccess(
             server -> {
               metricsPort = server.actualPort();
@@ -103,6 +109,7 @@ final class Webhook {
   private void listen(Pair pair) {
     var verticle =
         new AdmissionVerticle(
+            transport,
             SocketAddress.inetSocketAddress(config.listen().port(), config.listen().host()),
             entries(metrics),
             AdmissionVerticle.HttpLimits.DEFAULT,

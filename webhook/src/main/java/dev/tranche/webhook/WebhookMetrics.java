@@ -1,8 +1,10 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.webhook.guard.Finding;
 import dev.tranche.webhook.guard.Found;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -46,7 +48,6 @@ public final class WebhookMetrics {
   private final Counter guardEventsDropped;
   private final Counter guardFailuresDenied;
   private final Counter guardFailuresAdmitted;
-  private final Counter connectionsRefused;
 
   public WebhookMetrics(MeterRegistry registry) {
     this.registry = registry;
@@ -93,10 +94,6 @@ public final class WebhookMetrics {
             "Events of the guard that were not written: too many, or refused");
     guardFailuresDenied = guardFailures("denied");
     guardFailuresAdmitted = guardFailures("admitted");
-    connectionsRefused =
-        counter(
-            "tranche_webhook_connections_refused",
-            "Connections closed for others: too many are open, in all or from one address");
   }
 
   private Counter counter(String name, String help) {
@@ -144,14 +141,20 @@ public final class WebhookMetrics {
     guardEventsDropped.increment();
   }
 
-  void connectionRefused() {
-    connectionsRefused.increment();
-  }
-
-  /** Watches how many connections are open. */
-  <T> void connections(T source, ToDoubleFunction<T> count) {
-    Gauge.builder("tranche_webhook_connections", source, count)
-        .description("Open connections of the webhook; bounded")
+  /**
+   * Watches the connections of a port.
+   *
+   * @param port admission or metrics
+   */
+  void connections(String port, ConnectionLimiter connections) {
+    Gauge.builder("tranche_webhook_connections", connections, ConnectionLimiter::open)
+        .description("Open connections of the port; bounded")
+        .tag("port", port)
+        .register(registry);
+    FunctionCounter.builder(
+            "tranche_webhook_connections_refused", connections, ConnectionLimiter::refused)
+        .description("Connections closed for others, or because no first request came in time")
+        .tag("port", port)
         .register(registry);
   }
 

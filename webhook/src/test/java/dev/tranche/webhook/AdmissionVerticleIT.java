@@ -3,13 +3,17 @@ package dev.tranche.webhook;
 import static dev.tranche.webhook.Await.await;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIOException;
 
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.webhook.AdmissionVerticle.HttpLimits;
 import dev.tranche.webhook.tls.Pairs;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
@@ -35,7 +39,8 @@ class AdmissionVerticleIT {
   private static final int BODY_BYTES = 3 << 20;
   private static final long LONG_MS = 600_000;
 
-  private final Vertx vertx = Vertx.vertx();
+  private final LimitedTransport transport = new LimitedTransport();
+  private final Vertx vertx = transport.vertx(new VertxOptions());
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final List<SSLSocket> open = new ArrayList<>();
 
@@ -126,8 +131,7 @@ class AdmissionVerticleIT {
     SSLSocket first = connect(port);
     send(connect(port), "");
     await("two", () -> connections() == 2);
-    SSLSocket third = connect(port);
-    assertThat(statusLine(third)).isEmpty();
+    assertThatIOException().isThrownBy(() -> connect(port));
     first.close();
     await("one to have gone", () -> connections() == 1);
     SSLSocket next = connect(port);
@@ -137,7 +141,7 @@ class AdmissionVerticleIT {
 
   @Test
   void connectionsBeyondTheLimit_replaceTheOneSilentLongest() throws Exception {
-    int port = serve(new HttpLimits(LONG_MS, new Connections.Limits(2, 64, LONG_MS, LONG_MS)));
+    int port = serve(new HttpLimits(LONG_MS, new ConnectionLimits(2, 64, LONG_MS, LONG_MS)));
     SSLSocket first = connect(port);
     await("the first", () -> connections() == 1);
     connect(port);
@@ -196,14 +200,15 @@ class AdmissionVerticleIT {
     return body;
   }
 
-  private static Connections.Limits limits(int perAddressMax, long firstMsMax) {
-    return new Connections.Limits(256, perAddressMax, firstMsMax, LONG_MS);
+  private static ConnectionLimits limits(int perAddressMax, long firstMsMax) {
+    return new ConnectionLimits(256, perAddressMax, firstMsMax, LONG_MS);
   }
 
   private int serve(HttpLimits limits) {
     Entry echo = body -> new Entry.Answer.Review(Buffer.buffer(body));
     var verticle =
         new AdmissionVerticle(
+            transport,
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
             Map.of("/review", echo),
             limits,

@@ -1,7 +1,9 @@
 package dev.tranche.extender.metrics;
 
+import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.extender.placement.Reason;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
@@ -125,6 +127,19 @@ public final class ExtenderMetrics {
     return Counter.builder("tranche.extender.denied.nodes")
         .description("Nodes that filter refused, by reason.")
         .tag("reason", reason.name().toLowerCase(Locale.ROOT))
+        .register(registry);
+  }
+
+  /** Watches the connections of a port. */
+  public void connections(String port, ConnectionLimiter connections) {
+    Gauge.builder("tranche.extender.connections", connections, ConnectionLimiter::open)
+        .description("Open connections of the port; bounded.")
+        .tag("port", port)
+        .register(registry);
+    FunctionCounter.builder(
+            "tranche.extender.connections.refused", connections, ConnectionLimiter::refused)
+        .description("Connections closed for others, or because no first request came in time.")
+        .tag("port", port)
         .register(registry);
   }
 

@@ -1,5 +1,8 @@
 package dev.tranche.extender.stream;
 
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcService;
@@ -11,7 +14,6 @@ import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.http.Http2Settings;
-import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
@@ -42,8 +44,20 @@ public final class StreamServer extends VerticleBase {
   /** Reports wait so long for others to be handed over with. */
   private static final long GATHERED_MS = 10;
 
+  /** Behind an address translation several nodes may share one. */
   static final int PER_ADDRESS_MAX = 256;
-  private static final String LOOPBACK = "127.0.0.1";
+
+  /** Every node has one; one more each while they reconnect. */
+  private static final int CONNECTIONS_MAX = 20_000;
+
+  /** All nodes of a cluster may shake hands at once. */
+  private static final long FIRST_REQUEST_MS = 30_000;
+
+  private static final long IDLE_MS = 120_000;
+
+  public static final ConnectionLimits LIMITS =
+      new ConnectionLimits(CONNECTIONS_MAX, PER_ADDRESS_MAX, FIRST_REQUEST_MS, IDLE_MS)
+          .withoutLoopback();
 
   /** A node has one stream, and for a moment another. */
   private static final long STREAMS_PER_CONNECTION_MAX = 4;
@@ -61,6 +75,8 @@ public final class StreamServer extends VerticleBase {
   private static final Logger log = LoggerFactory.getLogger(StreamServer.class);
 
   private final SocketAddress address;
+  private final LimitedTransport transport;
+  private final ConnectionLimiter connections;
   private final PemKeyCertOptions certificate;
   private final TokenCheck tokens;
   private final NodeStreams streams;
@@ -69,7 +85,6 @@ public final class StreamServer extends VerticleBase {
   private final ReportListener others;
   private final Counter refused;
   private final Counter silent;
-  private final Counter crowded;
   private final Counter oversized;
   private final Counter invalid;
   private final Counter hasty;
@@ -77,16 +92,19 @@ public final class StreamServer extends VerticleBase {
   /** By node; of those that have reported fast of late. */
   private final Map<String, ReportRate> rates = new HashMap<>();
 
-  private final Callers callers = new Callers(PER_ADDRESS_MAX);
+  private final Callers callers = new Callers();
   private final ReviewLimiter reviews = new ReviewLimiter();
   private final Counter limited;
   private @Nullable HttpServer server;
 
   /**
+   * @param transport of the Vert.x that this is deployed to
    * @param others hear every report after the Ledger
    */
   public StreamServer(
       SocketAddress address,
+      LimitedTransport transport,
+      ConnectionLimiter connections,
       PemKeyCertOptions certificate,
       TokenCheck tokens,
       NodeStreams streams,
@@ -95,6 +113,8 @@ public final class StreamServer extends VerticleBase {
       ReportListener others,
       ExtenderMetrics metrics) {
     this.address = address;
+    this.transport = transport;
+    this.connections = connections;
     this.certificate = certificate;
     this.tokens = tokens;
     this.streams = streams;
@@ -106,7 +126,6 @@ public final class StreamServer extends VerticleBase {
     this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
     this.limited = metrics.counter("tranche.extender.streams.ended", help, "cause", "limited");
     this.silent = metrics.counter("tranche.extender.streams.ended", help, "cause", "silent");
-    this.crowded = metrics.counter("tranche.extender.streams.ended", help, "cause", "crowded");
     this.oversized = metrics.counter("tranche.extender.streams.ended", help, "cause", "oversized");
     this.hasty = metrics.counter("tranche.extender.streams.ended", help, "cause", "hasty");
     this.invalid = metrics.counter("tranche.extender.streams.ended", help, "cause", "invalid");
@@ -120,19 +139,26 @@ public final class StreamServer extends VerticleBase {
     server =
         vertx
             .createHttpServer(
-                new HttpServerOptions()
-                    .setSsl(true)
-                    .setUseAlpn(true)
-                    .setIdleTimeout(IDLE_S_MAX)
-                    .setInitialSettings(
-                        new Http2Settings()
-                            .setMaxConcurrentStreams(STREAMS_PER_CONNECTION_MAX)
-                            // One call per connection: nothing in its headers comes twice, least
-                            // of all the token.
-                            .setHeaderTableSize(0))
-                    .setKeyCertOptions(certificate))
-            .connectionHandler(this::connected)
-            .requestHandler(grpc);
+                transport.limit(
+                    new HttpServerOptions()
+                        .setSsl(true)
+                        .setUseAlpn(true)
+                        .setIdleTimeout(IDLE_S_MAX)
+                        .setInitialSettings(
+                            new Http2Settings()
+                                .setMaxConcurrentStreams(STREAMS_PER_CONNECTION_MAX)
+                                // One call per connection: nothing in its headers comes twice,
+                                // least
+                                // of all the token.
+                                .setHeaderTableSize(0))
+                        .setKeyCertOptions(certificate),
+                    "stream",
+                    connections))
+            .requestHandler(
+                request -> {
+                  connections.requested(request.remoteAddress());
+                  grpc.handle(request);
+                });
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
     return server.listen(address);
   }
@@ -150,25 +176,6 @@ public final class StreamServer extends VerticleBase {
                 .setUseAlpn(true)
                 .setApplicationLayerProtocols(List.of("h2"))
                 .setKeyCertOptions(renewed));
-  }
-
-  private void connected(HttpConnection connection) {
-    String address = connection.remoteAddress().hostAddress();
-    if (LOOPBACK.equals(address)) {
-      // Only processes of our own pod come from there; they could do worse than connect often.
-      return;
-    }
-    callers
-        .entered(address)
-        .ifPresentOrElse(
-            why -> {
-              crowded.increment();
-              if (callers.worthALine(address, core.nowMs())) {
-                log.warn("a connection from {} is refused: {}", address, why);
-              }
-              var _ = connection.close();
-            },
-            () -> connection.closeHandler(closed -> callers.left(address)));
   }
 
   private void connect(GrpcServerRequest<NodeReport, NodeDirective> request) {
@@ -215,7 +222,12 @@ public final class StreamServer extends VerticleBase {
   private void open(GrpcServerRequest<NodeReport, NodeDirective> request, String node) {
     var stream = new NodeStream(node, vertx, request.response(), core.nowMs());
     var inbox = new Inbox(node, core::nowMs, core::reported, others, ledger);
-    request.handler(report -> take(stream, inbox, report));
+    SocketAddress remote = request.connection().remoteAddress();
+    request.handler(
+        report -> {
+          connections.requested(remote);
+          take(stream, inbox, report);
+        });
     request.errorHandler(error -> close(stream, GrpcStatus.CANCELLED, "the node cancelled it"));
     request.exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "it was lost"));
     request.endHandler(end -> close(stream, GrpcStatus.OK, "the node ended it"));

@@ -5,18 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import org.junit.jupiter.api.Test;
 
 final class CallersTest {
-  private final Callers callers = new Callers(2);
-
-  @Test
-  void anAddress_hasItsShare_andGetsItBack() {
-    assertThat(callers.entered("10.0.0.1")).isEmpty();
-    assertThat(callers.entered("10.0.0.1")).isEmpty();
-    assertThat(callers.entered("10.0.0.1"))
-        .hasValueSatisfying(why -> assertThat(why).contains("2 of them from here"));
-    assertThat(callers.entered("10.0.0.2")).isEmpty();
-    callers.left("10.0.0.1");
-    assertThat(callers.entered("10.0.0.1")).isEmpty();
-  }
+  private final Callers callers = new Callers();
 
   @Test
   void aRefusal_isLoggedOnceInTenSeconds_perAddress() {

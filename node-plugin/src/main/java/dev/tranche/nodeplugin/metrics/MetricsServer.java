@@ -1,10 +1,15 @@
 package dev.tranche.nodeplugin.metrics;
 
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.nodeplugin.config.HostPort;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.SocketAddress;
 import java.util.List;
 import java.util.function.Supplier;
 
@@ -15,27 +20,40 @@ public final class MetricsServer {
   private final NodeMetrics metrics;
   private final Supplier<Readiness> readiness;
   private final Supplier<Readiness> alive;
+  private final ConnectionLimiter connections;
 
   /** One that answers /healthz as long as it answers at all. */
   public MetricsServer(NodeMetrics metrics, Supplier<Readiness> readiness) {
-    this(metrics, readiness, () -> Readiness.unless(List.of()));
+    this(metrics, readiness, () -> Readiness.unless(List.of()), ConnectionLimits.METRICS);
   }
 
   /**
    * @param alive the answer of /healthz
    */
   public MetricsServer(
-      NodeMetrics metrics, Supplier<Readiness> readiness, Supplier<Readiness> alive) {
+      NodeMetrics metrics,
+      Supplier<Readiness> readiness,
+      Supplier<Readiness> alive,
+      ConnectionLimits limits) {
     this.metrics = metrics;
     this.readiness = readiness;
     this.alive = alive;
+    this.connections = new ConnectionLimiter(limits);
+    metrics.connections("metrics", connections);
   }
 
-  public Future<HttpServer> listen(Vertx vertx, HostPort at) {
-    return vertx.createHttpServer().requestHandler(this::handle).listen(at.port(), at.host());
+  /**
+   * @param transport of this Vert.x
+   */
+  public Future<HttpServer> listen(Vertx vertx, LimitedTransport transport, HostPort at) {
+    return vertx
+        .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", connections))
+        .requestHandler(this::handle)
+        .listen(SocketAddress.inetSocketAddress(at.port(), at.host()));
   }
 
   private void handle(HttpServerRequest request) {
+    connections.requested(request.remoteAddress());
     switch (request.path()) {
       case "/metrics" -> answer(request, 200, metrics.scrape());
       case "/healthz" -> answer(request, alive.get());

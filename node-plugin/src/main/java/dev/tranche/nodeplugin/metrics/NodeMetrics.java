@@ -1,10 +1,12 @@
 package dev.tranche.nodeplugin.metrics;
 
+import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.load.Load;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.GpuReading;
 import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.Tags;
@@ -162,6 +164,19 @@ public final class NodeMetrics {
     if (found != null) {
       registry.remove(found);
     }
+  }
+
+  /** Watches the connections of a port. */
+  public void connections(String port, ConnectionLimiter connections) {
+    Gauge.builder("tranche.node.connections", connections, ConnectionLimiter::open)
+        .description("Open connections of the port; bounded.")
+        .tag("port", port)
+        .register(registry);
+    FunctionCounter.builder(
+            "tranche.node.connections.refused", connections, ConnectionLimiter::refused)
+        .description("Connections closed for others, or because no first request came in time.")
+        .tag("port", port)
+        .register(registry);
   }
 
   public void count(String name, String help, String... labels) {

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.mps;
 
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
@@ -59,8 +60,9 @@ public final class MpsMain {
 
   private static int run(Settings settings, Options options, MpsRoot root) {
     LOG.info("options: {}", options);
+    var transport = new LimitedTransport();
     Vertx vertx =
-        Vertx.vertx(
+        transport.vertx(
             new VertxOptions()
                 .setEventLoopPoolSize(1)
                 .setWorkerPoolSize(1)
@@ -81,7 +83,7 @@ public final class MpsMain {
         "1 while every MPS control daemon that the config needs answers, else 0.",
         () -> control.serving() ? 1 : 0);
     new MetricsServer(metrics, control::readiness)
-        .listen(vertx, options.metrics())
+        .listen(vertx, transport, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(e -> LOG.error("metrics cannot be served on {}: {}", options.metrics(), e));
     return run(control);

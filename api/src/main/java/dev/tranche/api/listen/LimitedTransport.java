@@ -1,0 +1,134 @@
+package dev.tranche.api.listen;
+
+import io.netty.bootstrap.ServerBootstrap;
+import io.netty.channel.Channel;
+import io.netty.channel.ChannelHandlerContext;
+import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.util.concurrent.EventExecutor;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.impl.transports.NioTransport;
+import io.vertx.core.net.NetServerOptions;
+import io.vertx.core.transport.Transport;
+import java.net.InetSocketAddress;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Limits connections as they are accepted. A server's own handlers see a connection only after its
+ * TLS handshake and, of HTTP/2, its preface: whoever sends neither would never be counted.
+ */
+public final class LimitedTransport extends NioTransport {
+  private static final long SWEEP_MS = 500;
+
+  private final Map<String, ConnectionLimiter> limiters = new ConcurrentHashMap<>();
+
+  /** One whose servers can be limited by {@link #limit}. */
+  public Vertx vertx(VertxOptions options) {
+    return Vertx.builder().with(options).withTransport(named()).build();
+  }
+
+  /**
+   * Limits the server that is opened with these options.
+   *
+   * @param port a name for the port that no other server of this transport has
+   * @param options of a server that is told its address when it listens
+   */
+  public HttpServerOptions limit(
+      HttpServerOptions options, String port, ConnectionLimiter limiter) {
+    limiters.put(port, limiter);
+    // The options are copied on their way to us, and the name of the host is in every copy. It has
+    // no other use where the address is given to listen().
+    return options.setHost(port);
+  }
+
+  @Override
+  public void configure(NetServerOptions options, boolean domainSocket, ServerBootstrap bootstrap) {
+    super.configure(options, domainSocket, bootstrap);
+    ConnectionLimiter limiter = domainSocket ? null : limiters.get(options.getHost());
+    if (limiter != null) {
+      bootstrap.handler(new Acceptor(limiter));
+    }
+  }
+
+  private Transport named() {
+    return new Transport() {
+      @Override
+      public String name() {
+        return "nio";
+      }
+
+      @Override
+      public boolean available() {
+        return true;
+      }
+
+      @Override
+      public @Nullable Throwable unavailabilityCause() {
+        return null;
+      }
+
+      @Override
+      public io.vertx.core.spi.transport.Transport implementation() {
+        return LimitedTransport.this;
+      }
+    };
+  }
+
+  /** Stands before Netty's own, which gives a connection to the event loop that serves it. */
+  private static final class Acceptor extends ChannelInboundHandlerAdapter {
+    private final ConnectionLimiter limiter;
+    private boolean sweeping;
+
+    Acceptor(ConnectionLimiter limiter) {
+      this.limiter = limiter;
+    }
+
+    @Override
+    public void channelRead(ChannelHandlerContext context, Object accepted) {
+      var child = (Channel) accepted;
+      Runnable closed =
+          child.remoteAddress() instanceof InetSocketAddress remote
+              ? limiter.accepted(remote, new Accepted(child), ConnectionLimiter.nowMs())
+              : null;
+      if (closed == null) {
+        child.unsafe().closeForcibly();
+        return;
+      }
+      child.closeFuture().addListener(over -> closed.run());
+      context.fireChannelRead(child);
+      if (!sweeping) {
+        sweepLater(context.executor());
+      }
+    }
+
+    /** On the thread that accepts, so that what is closed has the event loop that serves it. */
+    private void sweepLater(EventExecutor executor) {
+      sweeping = true;
+      var _ = executor.schedule(() -> sweep(executor), SWEEP_MS, TimeUnit.MILLISECONDS);
+    }
+
+    private void sweep(EventExecutor executor) {
+      sweeping = false;
+      limiter.sweep(ConnectionLimiter.nowMs());
+      if (limiter.open() > 0) {
+        sweepLater(executor);
+      }
+    }
+  }
+
+  private record Accepted(Channel channel) implements ConnectionLimiter.Connection {
+    @Override
+    public void close() {
+      var _ = channel.close();
+    }
+
+    @Override
+    public void abort() {
+      channel.eventLoop().execute(() -> channel.unsafe().close(channel.voidPromise()));
+    }
+  }
+}

@@ -1,0 +1,102 @@
+package dev.tranche.nodeplugin.metrics;
+
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.nodeplugin.Eventually;
+import dev.tranche.nodeplugin.config.HostPort;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketException;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A pod that opens connections and leaves them idle costs the node plugin nothing. */
+@Timeout(60)
+class MetricsServerIT {
+  private static final int ATTEMPTS = 1_000;
+  private static final int PER_ADDRESS_MAX = 16;
+
+  private static final String REFUSED =
+      "tranche_node_connections_refused_total{port=\"metrics\"} 984.0";
+  private static final String NONE_OPEN = "tranche_node_connections{port=\"metrics\"} 0.0";
+
+  private final LimitedTransport transport = new LimitedTransport();
+  private final Vertx vertx = transport.vertx(new VertxOptions());
+  private final NodeMetrics metrics = new NodeMetrics();
+  private final List<Socket> idle = new ArrayList<>();
+
+  @AfterEach
+  void stop() throws IOException {
+    for (Socket socket : idle) {
+      socket.close();
+    }
+    vertx.close().await();
+  }
+
+  @Test
+  void idleConnections_areCounted_andOthersAreAnswered() throws Exception {
+    int port = serve(600_000);
+    for (int i = 0; i < ATTEMPTS; i++) {
+      idle.add(connect("127.0.0.2", port));
+    }
+    Eventually.eventually("all are refused but 16", () -> metrics.scrape().contains(REFUSED));
+    assertThat(page(port)).contains("tranche_node_connections{port=\"metrics\"} 17.0");
+  }
+
+  @Test
+  void idleConnections_areClosed() throws Exception {
+    int port = serve(500);
+    for (int i = 0; i < PER_ADDRESS_MAX; i++) {
+      idle.add(connect("127.0.0.2", port));
+    }
+    for (Socket socket : idle) {
+      // Ends when the server closes it.
+      try {
+        socket.getInputStream().transferTo(OutputStream.nullOutputStream());
+      } catch (SocketException reset) {
+        // As good as closed.
+      }
+    }
+    Eventually.eventually("none is open", () -> metrics.scrape().contains(NONE_OPEN));
+    assertThat(page(port)).contains("tranche_node_connections{port=\"metrics\"} 1.0");
+  }
+
+  private int serve(long firstRequestMs) {
+    var limits = new ConnectionLimits(64, PER_ADDRESS_MAX, firstRequestMs, 600_000);
+    Readiness ready = Readiness.unless(List.of());
+    return new MetricsServer(metrics, () -> ready, () -> ready, limits)
+        .listen(vertx, transport, new HostPort("127.0.0.1", 0))
+        .await()
+        .actualPort();
+  }
+
+  private static String page(int port) throws IOException {
+    try (Socket socket = connect("127.0.0.1", port)) {
+      String request = "GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+      socket.getOutputStream().write(request.getBytes(US_ASCII));
+      socket.getOutputStream().flush();
+      var reader = new BufferedReader(new InputStreamReader(socket.getInputStream(), US_ASCII));
+      return reader.readAllAsString();
+    }
+  }
+
+  private static Socket connect(String from, int port) throws IOException {
+    var socket = new Socket();
+    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
+    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
+    return socket;
+  }
+}

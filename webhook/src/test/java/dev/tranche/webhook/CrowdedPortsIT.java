@@ -1,0 +1,254 @@
+package dev.tranche.webhook;
+
+import static dev.tranche.webhook.Await.await;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.webhook.tls.Pairs;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.SocketAddress;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.security.SecureRandom;
+import java.time.Duration;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** A pod that opens connections and leaves them idle costs the webhook nothing, and nobody else. */
+@Timeout(120)
+class CrowdedPortsIT {
+  private static final int ATTEMPTS = 1_000;
+  private static final int PER_ADDRESS_MAX = 16;
+
+  /** Before it, everything else here is done. */
+  private static final ConnectionLimits LONG =
+      new ConnectionLimits(64, PER_ADDRESS_MAX, 600_000, 600_000);
+
+  private static final ConnectionLimits SHORT =
+      new ConnectionLimits(64, PER_ADDRESS_MAX, 1_000, 600_000);
+
+  private final LimitedTransport transport = new LimitedTransport();
+  private final Vertx vertx = transport.vertx(new VertxOptions());
+  private final PrometheusMeterRegistry registry =
+      new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+  private final WebhookMetrics metrics = new WebhookMetrics(registry);
+  private final List<Socket> idle = new ArrayList<>();
+
+  @AfterEach
+  void stop() throws IOException {
+    for (Socket socket : idle) {
+      socket.close();
+    }
+    vertx.close().await();
+  }
+
+  @Test
+  void http2WithoutAPreface_isCounted() throws Exception {
+    int port = admission(LONG);
+    for (int i = 0; i < ATTEMPTS; i++) {
+      handshake(attack(port));
+      assertThat(open("admission")).isLessThanOrEqualTo(PER_ADDRESS_MAX);
+    }
+    assertThat(open("admission")).isEqualTo(PER_ADDRESS_MAX);
+    assertThat(review(port)).isEqualTo("HTTP/1.1 200 OK");
+    await("the refused to be counted", () -> refused("admission") == ATTEMPTS - PER_ADDRESS_MAX);
+  }
+
+  @Test
+  void http2WithoutAPreface_isClosed() throws Exception {
+    int port = admission(SHORT);
+    for (int i = 0; i < PER_ADDRESS_MAX; i++) {
+      handshake(attack(port));
+    }
+    assertClosed("admission");
+  }
+
+  @Test
+  void connectionsThatNeverStartTls_areCounted() throws Exception {
+    int port = admission(LONG);
+    for (int i = 0; i < ATTEMPTS; i++) {
+      attack(port);
+    }
+    await("the last one", () -> refused("admission") == ATTEMPTS - PER_ADDRESS_MAX);
+    assertThat(open("admission")).isEqualTo(PER_ADDRESS_MAX);
+    assertThat(review(port)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  @Test
+  void connectionsThatNeverStartTls_areClosed() throws Exception {
+    int port = admission(SHORT);
+    for (int i = 0; i < PER_ADDRESS_MAX; i++) {
+      attack(port);
+    }
+    assertClosed("admission");
+  }
+
+  @Test
+  void plainConnections_areCounted() throws Exception {
+    int port = admin(LONG);
+    for (int i = 0; i < ATTEMPTS; i++) {
+      attack(port);
+    }
+    await("the last one", () -> refused("metrics") == ATTEMPTS - PER_ADDRESS_MAX);
+    assertThat(open("metrics")).isEqualTo(PER_ADDRESS_MAX);
+    assertThat(health(port)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  @Test
+  void plainConnections_areClosed() throws Exception {
+    int port = admin(SHORT);
+    for (int i = 0; i < PER_ADDRESS_MAX; i++) {
+      attack(port);
+    }
+    assertClosed("metrics");
+  }
+
+  @Test
+  void connectionThatIsSilentAfterItsRequest_isClosed() throws Exception {
+    int port = admin(new ConnectionLimits(64, PER_ADDRESS_MAX, 600_000, 1_000));
+    Socket kept = attack(port);
+    assertThat(ask(kept, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")).isEqualTo("HTTP/1.1 200 OK");
+    await("it to be closed", () -> open("metrics") == 0);
+    // It was used, so it was not refused.
+    assertThat(refused("metrics")).isZero();
+  }
+
+  /** All that an attacker has is ended by us; he closes none. */
+  private void assertClosed(String port) throws IOException {
+    for (Socket socket : idle) {
+      assertThat(ended(socket)).isTrue();
+    }
+    await("none", () -> open(port) == 0);
+    assertThat(refused(port)).isEqualTo(PER_ADDRESS_MAX);
+  }
+
+  private static boolean ended(Socket socket) {
+    try {
+      socket.getInputStream().transferTo(OutputStream.nullOutputStream());
+      return true;
+    } catch (SocketTimeoutException open) {
+      return false;
+    } catch (IOException reset) {
+      return true;
+    }
+  }
+
+  private int admission(ConnectionLimits limits) {
+    Entry echo = body -> new Entry.Answer.Review(Buffer.buffer(body));
+    var verticle =
+        new AdmissionVerticle(
+            transport,
+            SocketAddress.inetSocketAddress(0, "127.0.0.1"),
+            Map.of("/review", echo),
+            new AdmissionVerticle.HttpLimits(600_000, limits),
+            metrics,
+            Pairs.serving("localhost"));
+    vertx.deployVerticle(verticle).await();
+    return verticle.port();
+  }
+
+  private int admin(ConnectionLimits limits) {
+    var connections = new ConnectionLimiter(limits);
+    metrics.connections("metrics", connections);
+    var readiness = new Readiness(Optional::empty, InstantSource.system());
+    return new AdminServer(registry, readiness, connections)
+        .listen(vertx, transport, new WebhookConfig.Address("127.0.0.1", 0))
+        .await()
+        .actualPort();
+  }
+
+  private double open(String port) {
+    return registry.get("tranche_webhook_connections").tag("port", port).gauge().value();
+  }
+
+  private double refused(String port) {
+    return registry
+        .get("tranche_webhook_connections_refused")
+        .tag("port", port)
+        .functionCounter()
+        .count();
+  }
+
+  private Socket attack(int port) throws IOException {
+    Socket socket = connect("127.0.0.2", port);
+    idle.add(socket);
+    return socket;
+  }
+
+  private static Socket connect(String from, int port) throws IOException {
+    var socket = new Socket();
+    socket.setSoTimeout((int) Duration.ofSeconds(60).toMillis());
+    socket.bind(new InetSocketAddress(InetAddress.ofLiteral(from), 0));
+    socket.connect(new InetSocketAddress(InetAddress.ofLiteral("127.0.0.1"), port));
+    return socket;
+  }
+
+  /** With h2 agreed upon, and no word of it; or the server does not want it. */
+  private void handshake(Socket socket) throws Exception {
+    SSLSocket tls = tls(socket, "h2");
+    idle.set(idle.indexOf(socket), tls);
+    try {
+      tls.startHandshake();
+      assertThat(tls.getApplicationProtocol()).isEqualTo("h2");
+      // The first byte of HTTP/2's settings: what the server says before it hears anything.
+      var _ = tls.getInputStream().read();
+    } catch (IOException refused) {
+      // Too many of them, or too late.
+    }
+  }
+
+  private static SSLSocket tls(Socket socket, String... protocols) throws Exception {
+    SSLContext context = SSLContext.getInstance("TLS");
+    context.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), new SecureRandom());
+    var tls = (SSLSocket) context.getSocketFactory().createSocket(socket, "localhost", 443, true);
+    var parameters = tls.getSSLParameters();
+    parameters.setApplicationProtocols(protocols);
+    tls.setSSLParameters(parameters);
+    return tls;
+  }
+
+  private static String review(int port) throws Exception {
+    try (Socket socket = tls(connect("127.0.0.1", port), "http/1.1")) {
+      return ask(
+          socket,
+          "POST /review HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}");
+    }
+  }
+
+  private static String health(int port) throws IOException {
+    try (Socket socket = connect("127.0.0.1", port)) {
+      return ask(socket, "GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n");
+    }
+  }
+
+  private static String ask(Socket socket, String request) throws IOException {
+    socket.getOutputStream().write(request.getBytes(US_ASCII));
+    socket.getOutputStream().flush();
+    var line = new StringBuilder();
+    for (int c = socket.getInputStream().read(); c >= 0 && c != '\r'; ) {
+      line.append((char) c);
+      c = socket.getInputStream().read();
+    }
+    return line.toString();
+  }
+}
