@@ -46,6 +46,19 @@ class RightsTest {
         .containsExactlyInAnyOrderElementsOf(expected);
   }
 
+  /**
+   * Who may create Secrets could else make the missing one another account's token, and read it.
+   */
+  @Test
+  void secretsThatTheWebhookReads_areThoseThatItHasMade() {
+    String named = "tranche-scheduler-client-tls";
+    assertThat(Rights.of(render(Map.of())))
+        .filteredOn(line -> line.contains("tranche-webhook"))
+        .noneMatch(line -> line.contains(named));
+    assertThat(Rights.of(render(Map.of("extender.mode", "service"))))
+        .anyMatch(line -> line.contains("tranche-webhook") && line.contains(named));
+  }
+
   @Test
   void nobodyReadsAllSecrets_orWritesWorkloads() {
     assertThat(Rights.of(render(Map.of())))
