@@ -222,18 +222,26 @@ final class NodeState {
     return parts;
   }
 
-  /** The assignment with the replicas per GPU that its shares are counted in. */
+  /**
+   * The assignment with the replicas per GPU that its shares are counted in: those that are offered
+   * now, which may be others than the config's while an MPS daemon is missing. Left open where its
+   * GPUs differ.
+   */
   Assignment counted(Assignment assignment) {
-    if (plan == null || assignment.getReplicasPerGpu() > 0) {
+    if (assignment.getReplicasPerGpu() > 0) {
       return assignment;
     }
-    Map<String, GpuSharing> sharing = plan.byUuid();
-    return assignment.getContainersList().stream()
-        .flatMap(container -> container.getSharesList().stream())
-        .flatMap(share -> Optional.ofNullable(sharing.get(share.getUuid())).stream())
-        .findFirst()
-        .map(how -> assignment.toBuilder().setReplicasPerGpu(how.replicas()).build())
-        .orElse(assignment);
+    Map<String, GpuSharing> sharing = replicas().map(NodeReplicas::sharing).orElse(Map.of());
+    List<Integer> counts =
+        assignment.getContainersList().stream()
+            .flatMap(container -> container.getSharesList().stream())
+            .flatMap(share -> Optional.ofNullable(sharing.get(share.getUuid())).stream())
+            .map(GpuSharing::replicas)
+            .distinct()
+            .toList();
+    return counts.size() == 1
+        ? assignment.toBuilder().setReplicasPerGpu(counts.getFirst()).build()
+        : assignment;
   }
 
   /** Replicas that containers hold. */

@@ -2,6 +2,9 @@ package dev.tranche.nodeplugin;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigFile;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
@@ -12,6 +15,7 @@ import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.mps.MpsStanding;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
@@ -72,6 +76,32 @@ class NodeStateTest {
     assertThat(state.mpsPlan(true).lines()).containsExactly("GPU-1 4 nvidia.com/gpu");
     state.gpus(both.stream().map(NodeStateTest::lost).toList());
     assertThat(state.mpsPlan(true).needed()).isTrue();
+  }
+
+  @Test
+  void assignment_isCountedInTheReplicasThatAreOffered_alsoWithoutTheMpsDaemon() {
+    state.gpus(gpus(2));
+    state.config(replicas(10));
+    assertThat(counted("GPU-0")).isEqualTo(10);
+    state.replicas();
+    state.mps(new MpsStanding.Awaited());
+    state.config(config("mps", 4));
+    assertThat(counted("GPU-0")).isEqualTo(10);
+    state.mps(new MpsStanding.Missing("no daemon"));
+    assertThat(counted("GPU-0")).isEqualTo(1);
+    state.mps(new MpsStanding.Serving());
+    assertThat(counted("GPU-0", "GPU-1")).isEqualTo(4);
+    assertThat(counted("GPU-7")).isZero();
+  }
+
+  private int counted(String... uuids) {
+    var container = ContainerAssignment.newBuilder();
+    for (String uuid : uuids) {
+      container.addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(1));
+    }
+    return state
+        .counted(Assignment.newBuilder().addContainers(container).build())
+        .getReplicasPerGpu();
   }
 
   private static GpuStatus lost(GpuStatus gpu) {
