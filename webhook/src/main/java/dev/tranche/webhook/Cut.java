@@ -78,10 +78,13 @@ record Cut(
         .orElse(defaultReplicasPerGpu);
   }
 
-  /** Of the largest node; absent where no node, or not every node, says its count. */
+  /**
+   * Of the largest node, also of those that are tainted or cordoned for a while; absent where no
+   * node, or not every node, says its count.
+   */
   OptionalInt gpusMax() {
-    return nodes.stream().allMatch(n -> n.gpus().isPresent())
-        ? nodes.stream().mapToInt(n -> n.gpus().getAsInt()).max()
+    return reachable.stream().allMatch(n -> n.gpus().isPresent())
+        ? reachable.stream().mapToInt(n -> n.gpus().getAsInt()).max()
         : OptionalInt.empty();
   }
 }

@@ -9,7 +9,6 @@ import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.api.model.ObjectReference;
 import io.fabric8.kubernetes.api.model.ObjectReferenceBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.InstantSource;
@@ -179,7 +178,7 @@ final class GuardEvents implements AutoCloseable {
       } else {
         metrics.guardEventDropped();
       }
-    } catch (KubernetesClientException refused) {
+    } catch (RuntimeException refused) {
       metrics.guardEventDropped();
       LOG.debug("an Event was not written: {}", refused.toString());
     }

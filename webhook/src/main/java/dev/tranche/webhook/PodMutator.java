@@ -73,7 +73,7 @@ public final class PodMutator {
       }
     } else if (requestsOurs(view)) {
       Landing landing = Landing.of(view, asks, cluster.nodes(), rules);
-      List<String> denials = Denials.ofPlain(view, landing.able());
+      List<String> denials = Denials.ofPlain(view, landing.open());
       if (!denials.isEmpty()) {
         return denied(denials);
       }

@@ -101,18 +101,34 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
               "the runtime adds the CDI devices that it names"),
           of(
               Kind.ANNOTATION,
-              "*.nri.io",
+              "*devices.nri.io",
               DEVICE_ANNOTATION,
-              "NRI's plugins add the devices that it names"),
-          of(Kind.ANNOTATION, "*.nri.io/*", DEVICE_ANNOTATION, "the same, for one container"),
+              "NRI's device injector adds the devices that it names"),
           of(
               Kind.ANNOTATION,
-              "*.noderesource.dev",
+              "*devices.nri.io/*",
               DEVICE_ANNOTATION,
-              "the same by their newer name"),
+              "the same, for one container"),
+          of(Kind.ANNOTATION, "mounts.nri.io", DEVICE_ANNOTATION, "it mounts paths of the node"),
+          of(Kind.ANNOTATION, "mounts.nri.io/*", DEVICE_ANNOTATION, "the same, for one container"),
           of(
               Kind.ANNOTATION,
-              "*.noderesource.dev/*",
+              "*devices.noderesource.dev",
+              DEVICE_ANNOTATION,
+              "the device injector by its newer name"),
+          of(
+              Kind.ANNOTATION,
+              "*devices.noderesource.dev/*",
+              DEVICE_ANNOTATION,
+              "the same, for one container"),
+          of(
+              Kind.ANNOTATION,
+              "mounts.noderesource.dev",
+              DEVICE_ANNOTATION,
+              "it mounts paths of the node"),
+          of(
+              Kind.ANNOTATION,
+              "mounts.noderesource.dev/*",
               DEVICE_ANNOTATION,
               "the same, for one container"),
           of(

@@ -31,6 +31,7 @@ class GpuAccessTest {
     "nvidia.cdi.k8s.io/x,cdi_annotation",
     "devices.nri.io/container.main,device_annotation",
     "cdi-devices.nri.io,device_annotation",
+    "mounts.nri.io/container.main,device_annotation",
     "devices.noderesource.dev/pod,device_annotation",
     "io.kubernetes.cri-o.Devices,device_annotation"
   })
@@ -62,7 +63,14 @@ class GpuAccessTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"nri.iox/a", "example.com/devices", "io.kubernetes.cri-o.Device"})
+  @ValueSource(
+      strings = {
+        "nri.iox/a",
+        "prefer-isolated-cpus.resource-policy.nri.io/pod",
+        "memory-qos.nri.io",
+        "example.com/devices",
+        "io.kubernetes.cri-o.Device"
+      })
   void otherAnnotations_areNoFinding(String key) {
     assertThat(
             found(
