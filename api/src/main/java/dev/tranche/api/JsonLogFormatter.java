@@ -14,9 +14,9 @@ public final class JsonLogFormatter extends Formatter {
     var line = new StringBuilder(256);
     line.append("{\"time\":\"").append(LogFormatter.TIME.format(logged.getInstant()));
     line.append("\",\"level\":\"").append(LogFormatter.level(logged.getLevel()));
-    line.append("\",\"logger\":\"").append(quoted(logged.getLoggerName(), 253));
+    line.append("\",\"logger\":\"").append(quoted(String.valueOf(logged.getLoggerName()), 253));
     line.append("\",\"message\":\"");
-    line.append(quoted(formatMessage(logged), LogFormatter.MESSAGE_CHARS_MAX));
+    line.append(quoted(String.valueOf(formatMessage(logged)), LogFormatter.MESSAGE_CHARS_MAX));
     if (logged.getThrown() != null) {
       var trace = new StringWriter();
       logged.getThrown().printStackTrace(new PrintWriter(trace));

@@ -30,7 +30,7 @@ public final class LogFormatter extends Formatter {
             .append(' ')
             .append(logged.getLoggerName())
             .append(": ")
-            .append(Printable.of(formatMessage(logged), MESSAGE_CHARS_MAX))
+            .append(Printable.of(String.valueOf(formatMessage(logged)), MESSAGE_CHARS_MAX))
             .append('\n');
     append(logged.getThrown(), line);
     return line.toString();
@@ -55,7 +55,7 @@ public final class LogFormatter extends Formatter {
     Throwable cause = thrown;
     for (int i = 0; cause != null && i < CAUSES_MAX; i++) {
       to.append(i == 0 ? "\t" : "\tCaused by: ")
-          .append(Printable.of(cause.toString(), MESSAGE_CHARS_MAX))
+          .append(Printable.of(String.valueOf(cause), MESSAGE_CHARS_MAX))
           .append('\n');
       StackTraceElement[] frames = cause.getStackTrace();
       for (int f = 0; f < Math.min(frames.length, FRAMES_MAX); f++) {

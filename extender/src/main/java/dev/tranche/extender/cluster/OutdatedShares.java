@@ -62,6 +62,8 @@ public final class OutdatedShares {
    */
   public void look(Collection<PodFacts> pods, Supplier<Stream<GpuView>> gpus, long nowMs) {
     if (!deciding.getAsBoolean()) {
+      // Nobody looked meanwhile: the numbers may have come back and gone again.
+      sinceMs = Map.of();
       return;
     }
     List<PodFacts> pending = new ArrayList<>();

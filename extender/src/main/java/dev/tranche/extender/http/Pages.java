@@ -42,7 +42,7 @@ final class Pages {
   private static void schedulerMessage(StringBuilder text, JsonObject explained) {
     String message = explained.getString("kubeScheduler");
     if (message != null) {
-      text.append("kube-scheduler's own message: ").append(message).append('\n');
+      text.append("kube-scheduler's own message: ").append(Printable.message(message)).append('\n');
       explained
           .getJsonArray("whatToDo")
           .forEach(advice -> text.append("  ").append(advice).append('\n'));

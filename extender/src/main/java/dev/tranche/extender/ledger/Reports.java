@@ -93,6 +93,11 @@ final class Reports {
    */
   private void expect(Step step, NodeBook book, Assignment echo, @Nullable PodFacts pod) {
     String uid = echo.uid();
+    if (pod != null && !pod.key().equals(echo.key())) {
+      // Which pod it is, the API server has said; the node is not to have another looked up.
+      step.say(new Decision.Retract(book.name, uid));
+      return;
+    }
     Hold hold = book.holds.get(uid);
     if (hold == null && pod == null && !book.believesMoreEchoes()) {
       return;

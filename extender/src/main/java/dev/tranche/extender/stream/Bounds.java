@@ -165,6 +165,9 @@ final class Bounds {
 
   private void name(String what, ByteString name) {
     text(what, name, NAME_BYTES_MAX);
+    if (broken == null && (name.isEmpty() || name.byteAt(0) == '.')) {
+      broken = "an assignment has a %s that is empty or begins with a dot".formatted(what);
+    }
     for (int i = 0; broken == null && i < name.size(); i++) {
       byte c = name.byteAt(i);
       if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '.') {

@@ -49,6 +49,19 @@ public final class NodeStreams implements Nodes {
     return byNode.values().stream().mapToLong(NodeStream::keptBytes).sum();
   }
 
+  /**
+   * What reports take beyond what every node may have, so that many ordinary nodes leave the room
+   * for large ones alone.
+   *
+   * @param node whose own last report is about to be replaced
+   */
+  long largeBytes(String node, int ordinaryBytes) {
+    return byNode.entrySet().stream()
+        .filter(other -> !other.getKey().equals(node))
+        .mapToLong(other -> Math.max(0, other.getValue().keptBytes() - ordinaryBytes))
+        .sum();
+  }
+
   public int size() {
     return byNode.size();
   }

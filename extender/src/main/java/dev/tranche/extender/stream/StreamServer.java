@@ -261,7 +261,7 @@ public final class StreamServer extends VerticleBase {
       end(stream, invalid, GrpcStatus.INVALID_ARGUMENT, unlike.get());
       return;
     }
-    Optional<String> broken = Bounds.broken(report).or(() -> tooMuchInAll(report));
+    Optional<String> broken = Bounds.broken(report).or(() -> tooMuchInAll(stream.node, report));
     if (broken.isPresent()) {
       end(stream, oversized, GrpcStatus.INVALID_ARGUMENT, broken.get());
       return;
@@ -274,14 +274,18 @@ public final class StreamServer extends VerticleBase {
     return rates.computeIfAbsent(node, first -> new ReportRate(core.nowMs()));
   }
 
-  private Optional<String> tooMuchInAll(NodeReport report) {
+  private Optional<String> tooMuchInAll(String node, NodeReport report) {
     int size = report.getSerializedSize();
-    if (size <= FAIR_BYTES || streams.keptBytes() + size <= KEPT_BYTES_MAX) {
+    if (size <= FAIR_BYTES) {
+      return Optional.empty();
+    }
+    long others = streams.largeBytes(node, FAIR_BYTES);
+    if (others + size - FAIR_BYTES <= KEPT_BYTES_MAX) {
       return Optional.empty();
     }
     return Optional.of(
-        "a report of %d bytes is too large while all nodes' reports together take %d; %d are allowed"
-            .formatted(size, streams.keptBytes(), KEPT_BYTES_MAX));
+        "a report of %d bytes is too large while others' take %d beyond the %d that each may have; %d are allowed in all; give the extender more memory"
+            .formatted(size, others, FAIR_BYTES, KEPT_BYTES_MAX));
   }
 
   private void end(NodeStream stream, Counter cause, GrpcStatus status, String why) {

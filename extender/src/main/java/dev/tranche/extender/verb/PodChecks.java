@@ -5,21 +5,33 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.vertx.core.Future;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
 import java.util.function.Function;
 
 /**
- * Asks the API server for pods whose bindings no watch has shown. A question that fails, or that is
- * one too many, is not answered: the Ledger keeps the hold and asks again. Confined to the loop.
+ * Asks the API server for pods whose bindings no watch has shown, one after the other in their
+ * order. A question that fails, or that is one too many, is not answered: the Ledger keeps the hold
+ * and asks again. Confined to the loop.
  */
 final class PodChecks {
   /** Binds use the same workers, and are more urgent. */
   static final int IN_FLIGHT_MAX = 16;
 
+  /** After an outage of the API server all binds of that time may be unknown. */
+  static final int WAITING_MAX = 1_024;
+
   private final ExtenderMetrics metrics;
   private Function<String, Future<Optional<PodFacts>>> pods;
   private int inFlight;
+
+  /** By uid, in their order. */
+  private final Map<String, Question> waiting = new LinkedHashMap<>();
+
+  private record Question(Decision.CheckPod check, long nowMs, Consumer<Event> answer) {}
 
   /**
    * @param pods by {@code namespace/name}; completes on the loop
@@ -34,25 +46,46 @@ final class PodChecks {
   }
 
   void check(Decision.CheckPod check, long nowMs, Consumer<Event> answer) {
-    if (inFlight >= IN_FLIGHT_MAX) {
+    var question = new Question(check, nowMs, answer);
+    if (inFlight < IN_FLIGHT_MAX) {
+      ask(question);
+    } else if (waiting.size() < WAITING_MAX || waiting.containsKey(check.uid())) {
+      waiting.putIfAbsent(check.uid(), question);
+    } else {
       count("dropped");
-      return;
     }
+  }
+
+  private void ask(Question question) {
     inFlight++;
-    pods.apply(check.key())
+    pods.apply(question.check().key())
         .onComplete(
             read -> {
               inFlight--;
-              if (read.failed()) {
+              askNext();
+              if (read.succeeded()) {
+                answer(question, read.result());
+              } else {
                 count("failed");
-                return;
               }
-              // The name may have passed to another pod.
-              PodFacts pod =
-                  read.result().filter(found -> found.uid().equals(check.uid())).orElse(null);
-              count(pod == null ? "gone" : pod.node() == null ? "pending" : "bound");
-              answer.accept(new Event.PodChecked(check.uid(), check.key(), pod, nowMs));
             });
+  }
+
+  private void askNext() {
+    Iterator<Question> next = waiting.values().iterator();
+    if (next.hasNext() && inFlight < IN_FLIGHT_MAX) {
+      Question question = next.next();
+      next.remove();
+      ask(question);
+    }
+  }
+
+  private void answer(Question question, Optional<PodFacts> found) {
+    Decision.CheckPod check = question.check();
+    // The name may have passed to another pod.
+    PodFacts pod = found.filter(p -> p.uid().equals(check.uid())).orElse(null);
+    count(pod == null ? "gone" : pod.node() == null ? "pending" : "bound");
+    question.answer().accept(new Event.PodChecked(check.uid(), check.key(), pod, question.nowMs()));
   }
 
   private void count(String outcome) {

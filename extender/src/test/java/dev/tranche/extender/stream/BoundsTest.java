@@ -20,8 +20,20 @@ final class BoundsTest {
         .addAllGpus(Collections.nCopies(gpus, Gpu.newBuilder().setReplicas(1).build()))
         .addHoldings(
             Holding.newBuilder().addAllDeviceIds(Collections.nCopies(held, "GPU-0::0")).build())
-        .addAllAssignments(Collections.nCopies(echoes, Assignment.getDefaultInstance()))
+        .addAllAssignments(Collections.nCopies(echoes, NAMED))
         .build();
+  }
+
+  private static final Assignment NAMED =
+      Assignment.newBuilder().setNamespace("team-a").setPod("db-0").build();
+
+  @Test
+  void assignmentWithoutAPodsName_isRefused() {
+    for (String name : new String[] {"", ".", ".."}) {
+      Assignment unnamed = NAMED.toBuilder().setPod(name).build();
+      assertThat(Bounds.broken(NodeReport.newBuilder().addAssignments(unnamed).build()))
+          .isPresent();
+    }
   }
 
   @Test

@@ -61,15 +61,21 @@ final class PodChecksTest {
   }
 
   @Test
-  void tooManyAtOnce_areDropped_untilOthersAreAnswered() {
-    for (int i = 0; i <= PodChecks.IN_FLIGHT_MAX; i++) {
+  void tooManyAtOnce_waitInTheirOrder_evenBehindThoseThatFail() {
+    int all = PodChecks.IN_FLIGHT_MAX + PodChecks.WAITING_MAX;
+    for (int i = 0; i <= all; i++) {
       check("p" + i);
     }
     assertThat(asked).hasSize(PodChecks.IN_FLIGHT_MAX);
     assertThat(count("dropped")).isOne();
-    asked.getFirst().fail("status 503");
+    for (int i = 0; i < all; i++) {
+      asked.get(i).fail("status 503");
+    }
+    assertThat(asked).hasSize(all);
+    assertThat(count("failed")).isEqualTo(all);
     check("q");
-    assertThat(asked).hasSize(PodChecks.IN_FLIGHT_MAX + 1);
+    asked.getLast().complete(Optional.empty());
+    assertThat(answers).containsExactly(new Event.PodChecked("q", "ns/q", null, 7));
   }
 
   /** From the Ledger's question to the room that is kept. */
