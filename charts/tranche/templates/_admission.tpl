@@ -70,7 +70,7 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "tranche.name" . }}-ex
 
 {{/* Annotations that runtimes read as CDI devices, besides cdi.k8s.io/, comma-separated: those that are given, and those that the plugin writes. */}}
 {{- define "tranche.cdiAnnotationPrefixes" -}}
-{{- $prefixes := .Values.guard.cdiAnnotationPrefixes -}}
+{{- $prefixes := (.Values.guard.cdiAnnotationPrefixes | default list) -}}
 {{- with get (include "tranche.pluginEnv" . | fromYaml) "CDI_ANNOTATION_PREFIX" -}}{{- $prefixes = append $prefixes . -}}{{- end -}}
 {{- range $key, $text := (include "tranche.configMap" . | fromYaml) -}}
 {{- $flags := get ($text | fromYaml) "flags" | default dict -}}

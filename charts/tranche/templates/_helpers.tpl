@@ -3,22 +3,26 @@
 {{- end -}}
 
 {{- define "tranche.labels" -}}
-app.kubernetes.io/name: {{ include "tranche.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-{{- with .Values.commonLabels }}
-{{ include "tranche.strings" . }}
-{{- end }}
+{{ include "tranche.ownLabels" (dict "root" . "more" (list .Values.commonLabels)) }}
+{{- end -}}
+
+{{/* Labels of the user's, under ours, by which selectors find the pods. */}}
+{{- define "tranche.ownLabels" -}}
+{{- $labels := dict -}}
+{{- range $given := .more -}}
+{{- range $key, $value := $given -}}{{- $_ := set $labels $key (toString $value) -}}{{- end -}}
+{{- end -}}
+{{- $_ := set $labels "app.kubernetes.io/name" (include "tranche.name" .root) -}}
+{{- $_ := set $labels "app.kubernetes.io/instance" .root.Release.Name -}}
+{{- $_ := set $labels "app.kubernetes.io/version" .root.Chart.AppVersion -}}
+{{- $_ := set $labels "app.kubernetes.io/managed-by" .root.Release.Service -}}
+{{- with .part -}}{{- $_ := set $labels "app.kubernetes.io/component" . -}}{{- end -}}
+{{- toYaml $labels -}}
 {{- end -}}
 
 {{/* A part's pods: our labels, the part's name, and the part's podLabels. */}}
 {{- define "tranche.podLabels" -}}
-{{ include "tranche.labels" .root }}
-app.kubernetes.io/component: {{ .part }}
-{{- with .labels }}
-{{ include "tranche.strings" . }}
-{{- end }}
+{{ include "tranche.ownLabels" (dict "root" .root "part" .part "more" (list .root.Values.commonLabels .labels)) }}
 {{- end -}}
 
 {{/* A part's pods: what Prometheus goes by, unless one of the given maps says otherwise; the last one wins. */}}
@@ -83,8 +87,8 @@ default: |
   "TRANCHE_POD_RESOURCES_SOCKET" "/var/lib/kubelet/pod-resources/kubelet.sock"
   "TRANCHE_CONFIG_DIR" "/config"
   "TRANCHE_STATE_DIR" "/var/lib/tranche"
-  "LOG_LEVEL" .Values.logLevel
-  "LOG_FORMAT" .Values.logFormat
+  "LOG_LEVEL" (.Values.logLevel | default "info")
+  "LOG_FORMAT" (.Values.logFormat | default "text")
   "TRANCHE_SAMPLE_INTERVAL" .Values.nodePlugin.sampleInterval
   "TRANCHE_HEALTH_QUIET_PERIOD" .Values.nodePlugin.healthQuietPeriod -}}
 {{- if .Values.nodePlugin.usagePerPod -}}
@@ -344,6 +348,9 @@ readinessProbe:
 
 {{/* Values of NVIDIA's charts that mean something which Tranche does not do, each with what to do instead. */}}
 {{- define "tranche.validateForeign" -}}
+{{- if kindIs "slice" .Values.resources -}}
+{{- fail "resources is a list. The names of extended resources are given in advertisedResources; resources are the node plugin's requests and limits, as in NVIDIA's chart." -}}
+{{- end -}}
 {{- if (.Values.gfd | default dict).enabled -}}
 {{- fail "gfd.enabled is true, and this chart has no GPU Feature Discovery: the extender labels GPU nodes by itself. Set gfd.enabled=false; where other labels of it are needed, install NVIDIA's chart beside this one with devicePlugin.enabled=false and gfd.enabled=true." -}}
 {{- end -}}

@@ -109,6 +109,7 @@ class ValuesSchemaTest {
     "devicePlugin.enabled, false, here the value is nodePlugin.enabled",
     "devicePlugin.config.name, x, config.name and config.default stand for devicePlugin.config",
     "selectorLabelsOverride.a, b, selectors here are fixed",
+    "resources[0], nvidia.com/gpu, advertisedResources",
     "scheduler.name, default-scheduler, extender.mode=service",
     "config.fallbackStrategies[0], empty, named",
     "monitoring.prometheusRule.enabled, true, monitoring.serviceMonitor.enabled",
@@ -172,6 +173,40 @@ class ValuesSchemaTest {
   }
 
   /** Labels and annotations, wherever they are, hold strings only. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "guard.failurePolicy",
+        "guard.cdiAnnotationPrefixes",
+        "webhook.configurationAnnotations",
+        "webhook.securePort",
+        "webhook.podLabels",
+        "logLevel",
+        "logFormat",
+        "updateStrategy",
+        "priorityClassName",
+        "commonLabels"
+      })
+  void nullValue_isTheDefault(String key, @TempDir Path folder) throws IOException {
+    String usual = renderFile(folder, "criticalPodsQuota: {enabled: true}");
+    String[] path = key.split("\\.");
+    String yaml = path.length == 1 ? key + ": null" : path[0] + ": {" + path[1] + ": null}";
+    String rendered = renderFile(folder, yaml + "\ncriticalPodsQuota: {enabled: true}");
+    assertThat(rendered).doesNotContain("nil").contains("failurePolicy: Ignore");
+    if (!key.equals("priorityClassName")) {
+      assertThat(rendered).isEqualTo(usual);
+    }
+  }
+
+  @Test
+  void labelsOfTheUser_doNotTakeSelectorsAway(@TempDir Path folder) throws IOException {
+    String rendered =
+        renderFile(
+            folder,
+            "{commonLabels: {app.kubernetes.io/name: foo, a: 1}, webhook: {podLabels: {a: 2}}}");
+    assertThat(rendered).doesNotContain("foo").contains("a: \"1\"", "a: \"2\"");
+  }
+
   private static void metadata(Map<String, Object> tree) {
     tree.forEach(
         (key, value) -> {
