@@ -155,32 +155,36 @@ final class GuardEvents implements AutoCloseable {
     try {
       while (!Thread.currentThread().isInterrupted()) {
         Event event = queue.take();
-        // A pod is stored after its admission, and one that is denied never is.
-        long ageMs = clock.millis() - Instant.parse(event.getFirstTimestamp()).toEpochMilli();
-        Thread.sleep(Math.clamp(STORED_MS - ageMs, BETWEEN_MS, STORED_MS));
-        write(event);
+        // A pod is stored after its admission, mostly at once, and one that is denied never is.
+        Thread.sleep(BETWEEN_MS);
+        if (!wrote(event)) {
+          long ageMs = clock.millis() - Instant.parse(event.getFirstTimestamp()).toEpochMilli();
+          Thread.sleep(Math.clamp(STORED_MS - ageMs, BETWEEN_MS, STORED_MS));
+          write(event);
+        }
       }
     } catch (InterruptedException closed) {
       Thread.currentThread().interrupt();
     }
   }
 
-  /** Only for what the API server has: whoever posts a review may name anything. */
   void write(Event event) {
-    try {
-      if (objects.exists(event.getInvolvedObject())) {
-        client
-            .v1()
-            .events()
-            .inNamespace(event.getMetadata().getNamespace())
-            .resource(event)
-            .create();
-      } else {
-        metrics.guardEventDropped();
-      }
-    } catch (RuntimeException refused) {
+    if (!wrote(event)) {
       metrics.guardEventDropped();
+    }
+  }
+
+  /** Only for what the API server has: whoever posts a review may name anything. */
+  private boolean wrote(Event event) {
+    try {
+      if (!objects.exists(event.getInvolvedObject())) {
+        return false;
+      }
+      client.v1().events().inNamespace(event.getMetadata().getNamespace()).resource(event).create();
+      return true;
+    } catch (RuntimeException refused) {
       LOG.debug("an Event was not written: {}", refused.toString());
+      return false;
     }
   }
 
