@@ -72,7 +72,9 @@ final class Table {
         Optional.ofNullable(pod.getMetadata().getAnnotations()).orElse(Map.of());
     String fraction = annotations.get(Names.GPU_FRACTION);
     if (fraction == null) {
-      return "none, 1 replica";
+      return annotations.containsKey(Names.GPUS_REQUESTED)
+          ? "none, nvidia.com/gpu: 1"
+          : "none, 1 replica";
     }
     String count = annotations.get(Names.GPU_COUNT);
     return count == null ? fraction : fraction + " × " + count + " GPUs";
