@@ -147,9 +147,8 @@ public final class StreamServer extends VerticleBase {
                         .setInitialSettings(
                             new Http2Settings()
                                 .setMaxConcurrentStreams(STREAMS_PER_CONNECTION_MAX)
-                                // One call per connection: nothing in its headers comes twice,
-                                // least
-                                // of all the token.
+                                // One call per connection: nothing in its headers comes
+                                // twice, least of all the token.
                                 .setHeaderTableSize(0))
                         .setKeyCertOptions(certificate),
                     "stream",

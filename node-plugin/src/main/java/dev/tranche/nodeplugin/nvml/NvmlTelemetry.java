@@ -19,8 +19,7 @@ final class NvmlTelemetry {
   private static final int ECC_UNCORRECTED = 1;
   private static final int ECC_VOLATILE = 0;
   // nvmlProcessInfo_t: pid, usedGpuMemory, gpuInstanceId, computeInstanceId. Drivers 535.54 to
-  // 535.86
-  // add usedGpuCcProtectedMemory, under the same version of the function.
+  // 535.86 add usedGpuCcProtectedMemory, under the same version of the function.
   private static final int PROCESS_BYTES = 24;
   private static final int PROCESS_535_BYTES = 32;
   // What NVML would not write: neither a count of bytes nor one that is not available.
