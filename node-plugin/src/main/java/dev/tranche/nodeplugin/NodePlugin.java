@@ -397,7 +397,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     long nowMs = System.nanoTime() / 1_000_000;
     directive.getRetractPodUidsList().forEach(assignments::retract);
     for (Assignment assignment : directive.getAssignList()) {
-      if (assignments.receive(state.counted(assignment), nowMs)
+      if (assignments.receive(assignment, state::counted, nowMs)
           instanceof Assignments.Receipt.Refused refused) {
         LOG.warn("{}", refused.reason());
         metrics.count("tranche.node.assignments.refused", "Assignments that were not taken.");

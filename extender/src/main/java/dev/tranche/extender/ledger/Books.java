@@ -33,9 +33,22 @@ final class Books {
   }
 
   Hold tentative(
-      String uid, String key, NodeBook book, String resource, Placement placement, Step step) {
+      String uid,
+      String key,
+      NodeBook book,
+      String resource,
+      Placement placement,
+      int replicasPerGpu,
+      Step step) {
     long expires = step.nowMs() + timing.tentativeMs();
-    return Hold.tentative(uid, key, book.name, resource, placement, step.nowMs(), expires);
+    return Hold.tentative(
+        uid, key, book.name, resource, placement, replicasPerGpu, step.nowMs(), expires);
+  }
+
+  /** Of a pod that is placed by what we know of the node now. */
+  Hold tentative(PodFacts pod, NodeBook book, Placement placement, Step step) {
+    int replicasPerGpu = book.replicasPerGpu(pod, placement);
+    return tentative(pod.uid(), pod.key(), book, pod.resource(), placement, replicasPerGpu, step);
   }
 
   void put(NodeBook book, Hold hold) {

@@ -12,6 +12,7 @@ import org.jspecify.annotations.Nullable;
  * @param placement null: the pod is on the node, but nobody has said on which GPU
  * @param exact the placement is known share by share, so that it can be sent as an assignment
  * @param replicas that the pod takes in all, wherever they are
+ * @param replicasPerGpu R that its shares are counted in; 0: not known
  * @param confirmed the kubelet's read-back agrees
  * @param sinceMs when this stage began
  * @param listedFromMs an older list of the kubelet does not tell of it: it may show an earlier pod
@@ -26,6 +27,7 @@ public record Hold(
     @Nullable Placement placement,
     boolean exact,
     int replicas,
+    int replicasPerGpu,
     Stage stage,
     boolean confirmed,
     long sinceMs,
@@ -48,6 +50,7 @@ public record Hold(
       String node,
       String resource,
       Placement placement,
+      int replicasPerGpu,
       long nowMs,
       long expiresAtMs) {
     int replicas = placement.held().values().stream().mapToInt(Integer::intValue).sum();
@@ -59,6 +62,7 @@ public record Hold(
         placement,
         true,
         replicas,
+        replicasPerGpu,
         Stage.TENTATIVE,
         false,
         nowMs,
@@ -73,11 +77,26 @@ public record Hold(
 
   Hold at(Stage next, long nowMs, long expires) {
     return new Hold(
-        uid, key, node, resource, placement, exact, replicas, next, confirmed, nowMs, nowMs,
+        uid,
+        key,
+        node,
+        resource,
+        placement,
+        exact,
+        replicas,
+        replicasPerGpu,
+        next,
+        confirmed,
+        nowMs,
+        nowMs,
         expires);
   }
 
   Hold placed(Placement place, boolean isExact, boolean isConfirmed) {
+    return placed(place, isExact, isConfirmed, replicasPerGpu);
+  }
+
+  Hold placed(Placement place, boolean isExact, boolean isConfirmed, int countedIn) {
     return new Hold(
         uid,
         key,
@@ -86,6 +105,7 @@ public record Hold(
         place,
         isExact,
         replicas,
+        countedIn,
         stage,
         isConfirmed,
         sinceMs,
@@ -103,7 +123,18 @@ public record Hold(
 
   private Hold timed(long fromMs, long expires) {
     return new Hold(
-        uid, key, node, resource, placement, exact, replicas, stage, confirmed, sinceMs, fromMs,
+        uid,
+        key,
+        node,
+        resource,
+        placement,
+        exact,
+        replicas,
+        replicasPerGpu,
+        stage,
+        confirmed,
+        sinceMs,
+        fromMs,
         expires);
   }
 
@@ -120,6 +151,6 @@ public record Hold(
     if (placement == null) {
       throw new IllegalStateException("pod " + key + " has no GPU that could be assigned");
     }
-    return new Assignment(uid, key, resource, placement);
+    return new Assignment(uid, key, resource, placement, replicasPerGpu);
   }
 }

@@ -234,6 +234,7 @@ public final class Ledger {
         found == null ? null : found.placement(),
         found != null && found.exact(),
         pod.demand(replicas).peakReplicas(),
+        book.toldReplicasPerGpu(pod),
         Stage.BOUND,
         false,
         since(step, pod, hold),
@@ -301,7 +302,7 @@ public final class Ledger {
     books.drop(step, pod.uid());
     NodeBook book = books.book(node);
     step.touch(book);
-    Hold hold = books.tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step);
+    Hold hold = books.tentative(pod, book, placement, step);
     books.put(book, hold);
     return hold;
   }
@@ -340,9 +341,7 @@ public final class Ledger {
     NodeBook book = books.book(node);
     step.touch(book);
     Hold hold =
-        books
-            .tentative(pod.uid(), pod.key(), book, pod.resource(), placement, step)
-            .at(Stage.BINDING, step.nowMs(), Hold.NEVER);
+        books.tentative(pod, book, placement, step).at(Stage.BINDING, step.nowMs(), Hold.NEVER);
     books.put(book, hold);
     step.say(new Decision.Assign(node, hold.assignment()));
   }

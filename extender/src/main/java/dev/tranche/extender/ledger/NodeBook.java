@@ -187,6 +187,34 @@ final class NodeBook {
             .orElse(1);
   }
 
+  /**
+   * The R that a pod's shares are counted in on these GPUs. The GPUs of one resource may differ,
+   * and the node's config may change before the pod is admitted. 0: not known.
+   */
+  int replicasPerGpu(PodFacts pod, Placement placement) {
+    return pod.stampedReplicas()
+        .orElseGet(
+            () -> {
+              int[] counts =
+                  gpus().stream()
+                      .filter(gpu -> placement.held().containsKey(gpu.uuid()))
+                      .mapToInt(GpuFacts::replicas)
+                      .distinct()
+                      .toArray();
+              return counts.length == 1 ? counts[0] : 0;
+            });
+  }
+
+  private List<GpuFacts> gpus() {
+    return state == null ? List.of() : state.gpus();
+  }
+
+  /** The same of a pod that was placed before, by its stamp or the node's echo. */
+  int toldReplicasPerGpu(PodFacts pod) {
+    return pod.stampedReplicas()
+        .orElseGet(() -> echo(pod.uid()).map(Assignment::replicasPerGpu).orElse(0));
+  }
+
   /** Whether what the node lists under this key may still be an earlier pod of the same name. */
   private boolean listsAnEarlierPod(String key) {
     Ended earlier = ended.get(key);

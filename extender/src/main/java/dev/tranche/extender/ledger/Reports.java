@@ -67,7 +67,8 @@ final class Reports {
     if (said.isEmpty() || said.get().placement().held().equals(hold.held())) {
       return hold;
     }
-    Hold placed = hold.placed(said.get().placement(), said.get().exact(), false);
+    int replicasPerGpu = book.toldReplicasPerGpu(pod);
+    Hold placed = hold.placed(said.get().placement(), said.get().exact(), false, replicasPerGpu);
     books.put(book, placed);
     return placed;
   }
@@ -103,7 +104,15 @@ final class Reports {
       return;
     }
     if (hold == null) {
-      hold = books.tentative(uid, echo.key(), book, echo.resource(), echo.placement(), step);
+      hold =
+          books.tentative(
+              uid,
+              echo.key(),
+              book,
+              echo.resource(),
+              echo.placement(),
+              echo.replicasPerGpu(),
+              step);
       books.put(book, hold);
     }
     if (hold.stage() != Stage.TENTATIVE) {

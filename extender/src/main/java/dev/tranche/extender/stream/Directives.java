@@ -25,7 +25,8 @@ final class Directives {
             .setNamespace(assignment.key().substring(0, slash))
             .setPod(assignment.key().substring(slash + 1))
             .setResource(assignment.resource())
-            .setExpiresInMs(EXPIRES_IN_MS);
+            .setExpiresInMs(EXPIRES_IN_MS)
+            .setReplicasPerGpu(assignment.replicasPerGpu());
     for (Placement.Container container : assignment.placement().containers()) {
       var named = ContainerAssignment.newBuilder().setContainer(container.name());
       for (Placement.Share share : container.shares()) {

@@ -216,6 +216,11 @@ public final class ReportReader {
       containers.add(new Placement.Container(container.getContainer(), shares));
     }
     String key = echo.getNamespace() + "/" + echo.getPod();
-    return new Assignment(echo.getPodUid(), key, echo.getResource(), Placement.of(containers));
+    return new Assignment(
+        echo.getPodUid(),
+        key,
+        echo.getResource(),
+        Placement.of(containers),
+        echo.getReplicasPerGpu());
   }
 }

@@ -56,6 +56,7 @@ final class PagesTest {
             place,
             true,
             3,
+            4,
             Hold.Stage.BOUND,
             true,
             0,

@@ -50,11 +50,16 @@ abstract class LedgerRig {
   }
 
   static GpuFacts gpu(String uuid, int index) {
-    return new GpuFacts(uuid, index, "Tesla T4", Names.RESOURCE, 10, 10L << 30, true, "", 0, "", 0);
+    return gpu(uuid, index, 10);
+  }
+
+  static GpuFacts gpu(String uuid, int index, int replicas) {
+    return new GpuFacts(
+        uuid, index, "Tesla T4", Names.RESOURCE, replicas, 10L << 30, true, "", 0, "", 0);
   }
 
   static Assignment echo(String uid, String uuid) {
-    return new Assignment(uid, "ns/" + uid, Names.RESOURCE, on(uuid, 3));
+    return new Assignment(uid, "ns/" + uid, Names.RESOURCE, on(uuid, 3), 10);
   }
 
   static Placement on(String uuid, int replicas) {

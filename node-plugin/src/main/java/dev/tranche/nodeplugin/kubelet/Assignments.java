@@ -47,7 +47,15 @@ public final class Assignments {
     record Refused(String reason) implements Receipt {}
   }
 
+  /** What was kept, or says itself what its shares are counted in. */
   public Receipt receive(Assignment assignment, long nowMs) {
+    return receive(assignment, UnaryOperator.identity(), nowMs);
+  }
+
+  /**
+   * @param counted fills in the R that the shares are counted in now, where the sender does not say
+   */
+  public Receipt receive(Assignment assignment, UnaryOperator<Assignment> counted, long nowMs) {
     String pod = assignment.getNamespace() + "/" + assignment.getPod();
     if (assignment.getExpiresInMs() == 0) {
       return new Receipt.Refused("the assignment of " + pod + " lacks its expiry");
@@ -60,8 +68,9 @@ public final class Assignments {
     byUid.put(
         assignment.getPodUid(),
         known == null
-            ? Outstanding.received(assignment, ++receipts, nowMs, heldByNamesake(assignment))
-            : known.renewed(assignment, nowMs));
+            ? Outstanding.received(
+                counted.apply(assignment), ++receipts, nowMs, heldByNamesake(assignment))
+            : known.renewed(assignment, counted, nowMs));
     return new Receipt.Taken();
   }
 

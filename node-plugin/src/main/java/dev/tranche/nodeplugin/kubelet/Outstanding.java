@@ -5,6 +5,7 @@ import dev.tranche.api.node.ContainerAssignment;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.UnaryOperator;
 
 /**
  * An assignment that the kubelet's read-back has not confirmed yet.
@@ -36,11 +37,14 @@ record Outstanding(
   }
 
   /** Resent by the extender: what has happened so far stays, unless it is another decision. */
-  Outstanding renewed(Assignment again, long nowMs) {
+  Outstanding renewed(Assignment again, UnaryOperator<Assignment> counted, long nowMs) {
     long expires = nowMs + Integer.toUnsignedLong(again.getExpiresInMs());
     boolean same = again.getContainersList().equals(assignment.getContainersList());
+    // What the sender does not say stays as at the first receipt: the config may be another now.
     Assignment now =
-        same ? again.toBuilder().setReplicasPerGpu(assignment.getReplicasPerGpu()).build() : again;
+        same && again.getReplicasPerGpu() == 0
+            ? again.toBuilder().setReplicasPerGpu(assignment.getReplicasPerGpu()).build()
+            : counted.apply(again);
     return new Outstanding(
         now, order, expires, same ? answered : Set.of(), firstListed, refused && same, heldBefore);
   }

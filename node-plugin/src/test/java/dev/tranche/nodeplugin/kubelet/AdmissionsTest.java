@@ -288,19 +288,28 @@ class AdmissionsTest {
   }
 
   @Test
-  void resentAssignment_keepsTheReplicasThatItWasCountedIn() {
-    var ten =
+  void resentAssignment_keepsTheReplicasThatItWasCountedIn_untilItSaysThemItself() {
+    var plain =
         Assignment.newBuilder()
             .setPodUid("u")
             .setNamespace("ns")
             .setPod("p")
             .setResource(RESOURCE)
             .setExpiresInMs(1_000)
-            .setReplicasPerGpu(10)
             .addContainers(container("main", "G0", 3))
             .build();
-    assignments.receive(ten, 0);
-    assignments.receive(ten.toBuilder().setReplicasPerGpu(4).build(), 1);
-    assertThat(assignments.remaining(2).getFirst().getReplicasPerGpu()).isEqualTo(10);
+    assignments.receive(plain, of -> of.toBuilder().setReplicasPerGpu(4).build(), 0);
+    assignments.receive(plain, of -> of.toBuilder().setReplicasPerGpu(2).build(), 1);
+    assertThat(replicasPerGpu()).isEqualTo(4);
+    // The extender decided before the config was changed; an older one does not say so.
+    var said = plain.toBuilder().setReplicasPerGpu(10).build();
+    assignments.receive(said, of -> of, 2);
+    assertThat(replicasPerGpu()).isEqualTo(10);
+    assignments.receive(plain, of -> of.toBuilder().setReplicasPerGpu(2).build(), 3);
+    assertThat(replicasPerGpu()).isEqualTo(10);
+  }
+
+  private int replicasPerGpu() {
+    return assignments.remaining(4).getFirst().getReplicasPerGpu();
   }
 }
