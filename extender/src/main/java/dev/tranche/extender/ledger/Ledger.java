@@ -135,10 +135,12 @@ public final class Ledger {
     String uid = checked.uid();
     NodeBook holder = books.holders.get(uid);
     if (checked.pod() == null) {
-      if (holder != null) {
-        books.giveUp(step, holder, uid);
-      }
+      boolean settled = books.settled(uid);
+      // With its hold: by that its node is known, which may go on listing it for a while.
       podGone(step, uid, checked.key());
+      if (holder != null && !settled && holder.echoes(uid)) {
+        step.say(new Decision.Retract(holder.name, uid));
+      }
       return;
     }
     podSeen(step, checked.pod());

@@ -68,6 +68,8 @@ public final class Packing {
       case Event.BindStarted(PodFacts pod, String node, Placement placement) ->
           hosts.pod(pod.uid(), node, false, requests.get(pod.uid(), unknown -> HostRequest.NONE));
       case Event.BindFailed(String uid) -> hosts.podGone(uid);
+      // No watch has shown its end, so none may ever.
+      case Event.PodChecked checked when checked.pod() == null -> hosts.podGone(checked.uid());
       default -> {}
     }
   }

@@ -56,6 +56,29 @@ final class PodCheckTest extends LedgerRig {
     assertThat(free("gpu-0")).isEqualTo(10);
   }
 
+  /**
+   * The kubelet may list it for some seconds more, and a StatefulSet makes the next one at once.
+   */
+  @Test
+  void bind_doneOfAPodThatIsGone_isNotTakenForTheNextOfItsName() {
+    apply(new Event.Synced());
+    report(NODE, Map.of());
+    apply(new Event.BindStarted(named("old", "web-0", null, false, null), NODE, on("gpu-0", 3)));
+    apply(new Event.BindDone("old"));
+    var listed = Map.of("ns/web-0", Map.of("main", Map.of("gpu-0", 3)));
+    report(NODE, listed);
+    nowMs += Timing.DEFAULT.unknownBindMs();
+    apply(new Event.Tick());
+    apply(new Event.PodChecked("old", "ns/web-0", null, nowMs));
+    assertThat(free("gpu-0")).isEqualTo(10);
+    report(NODE, listed);
+    assertThat(free("gpu-0")).isEqualTo(10);
+    nowMs += 1_000;
+    apply(new Event.PodSeen(named("new", "web-0", NODE, false, "gpu-1")));
+    report(NODE, listed);
+    assertThat(ledger.hold("new").orElseThrow().held()).containsOnlyKeys("gpu-1");
+  }
+
   /** The API server was asked before the pod was bound a second time. */
   @Test
   void check_thatIsOlderThanTheBinding_dropsNothing() {

@@ -2,6 +2,8 @@ package dev.tranche.extender.verb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.packing.HostRequest;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -25,5 +27,17 @@ final class PackingTest {
     // kube-scheduler had not heard of it yet.
     ask("a");
     assertThat(packing.rooms()).isZero();
+  }
+
+  /** Its end was seen by no watch: its CPU and memory would be taken for ever. */
+  @Test
+  void podThatTheApiServerHasNoMore_takesNothing() {
+    packing.hosts.node("a", FOUR);
+    var pod = FakeWorld.pod("p", 3);
+    packing.requested(pod.uid(), FOUR);
+    packing.follow(new Event.BindStarted(pod, "a", Placement.of(List.of())));
+    assertThat(packing.hosts.free("a")).isEqualTo(HostRequest.NONE);
+    packing.follow(new Event.PodChecked(pod.uid(), pod.key(), null, 0));
+    assertThat(packing.hosts.free("a")).isEqualTo(FOUR);
   }
 }
