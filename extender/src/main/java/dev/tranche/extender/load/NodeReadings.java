@@ -61,17 +61,42 @@ final class NodeReadings {
   }
 
   private News news(int i, LoadReading reading, Map<String, Double> means) {
-    boolean others = !memoryUsedBytesByPod[i].equals(reading.memoryUsedBytesByPod());
-    // What is a known pod's is within its grant, and what is nobody's is not.
-    if (memoryUsedBytes[i] > reading.memoryUsedBytes() || others) {
+    Map<String, Long> before = memoryUsedBytesByPod[i];
+    Map<String, Long> now = reading.memoryUsedBytesByPod();
+    if (memoryUsedBytes[i] > reading.memoryUsedBytes()
+        || nobodys(memoryUsedBytes[i], before) > nobodys(reading.memoryUsedBytes(), now)
+        || anyLess(before, now)) {
       return News.EASED;
     }
     boolean same =
         memoryUsedBytes[i] == reading.memoryUsedBytes()
+            && before.equals(now)
             && smMean[i] == reading.smMean()
             && processes[i] == reading.processes()
             && smByPod[i].equals(means);
     return same ? News.NONE : News.SOME;
+  }
+
+  /** What is a known pod's is within its grant, and what is nobody's is not. */
+  private static long nobodys(long usedBytes, Map<String, Long> byPod) {
+    long bytes = usedBytes;
+    for (long used : byPod.values()) {
+      bytes -= used;
+    }
+    return bytes;
+  }
+
+  /** A pod may have had more than its grant, and another may have taken up within its own. */
+  private static boolean anyLess(Map<String, Long> before, Map<String, Long> now) {
+    if (before.equals(now)) {
+      return false;
+    }
+    for (var use : before.entrySet()) {
+      if (now.getOrDefault(use.getKey(), 0L) < use.getValue()) {
+        return true;
+      }
+    }
+    return false;
   }
 
   int size() {

@@ -2,6 +2,7 @@ package dev.tranche.extender.load;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.load.LoadCache.News;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
@@ -32,6 +33,25 @@ final class LoadCacheTest {
     assertThat(loads.get("a", "GPU-1").orElseThrow().memoryUsedBytesByPod()).hasSize(4_096);
     loads.forget("a");
     assertThat(loads.pods()).isZero();
+  }
+
+  /** Whoever waits is tried again then, and that costs the loop its time. */
+  @Test
+  void memory_hasEased_onlyWhereSomeOfItMayBeFree() {
+    used(4, Map.of("ns/a", 1L, "ns/b", 2L));
+    assertThat(used(4, Map.of("ns/a", 1L, "ns/b", 2L))).isEqualTo(News.NONE);
+    assertThat(used(6, Map.of("ns/a", 2L, "ns/b", 3L))).isEqualTo(News.SOME);
+    assertThat(used(7, Map.of("ns/a", 2L, "ns/b", 3L, "ns/c", 1L))).isEqualTo(News.SOME);
+    // What was nobody's is within a grant now.
+    assertThat(used(7, Map.of("ns/a", 2L, "ns/b", 4L, "ns/c", 1L))).isEqualTo(News.EASED);
+    // One had more than its grant, the other takes up within its own.
+    assertThat(used(7, Map.of("ns/a", 1L, "ns/b", 5L, "ns/c", 1L))).isEqualTo(News.EASED);
+    assertThat(used(6, Map.of("ns/a", 1L, "ns/b", 5L))).isEqualTo(News.EASED);
+  }
+
+  private News used(long bytes, Map<String, Long> byPod) {
+    var reading = new LoadReading(bytes, 0.5, 2, 1_000, byPod);
+    return loads.put("a", Map.of("GPU-0", reading), () -> GPUS);
   }
 
   @Test
