@@ -21,6 +21,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -35,6 +36,9 @@ public final class Waiting {
   static final int PODS_MAX = 1_000;
   static final long BETWEEN_MS = 1_000;
 
+  /** Of all that they ask. Admission bounds a pod's lists to a thousandth of that. */
+  static final int CHARS_MAX = 4 << 20;
+
   /** For one turn, at the least one kind of pod on one node. */
   static final long WITHIN_MS = 10;
 
@@ -45,6 +49,10 @@ public final class Waiting {
   private final Map<String, Rejected> pods = new LinkedHashMap<>();
   private final Map<Shape, Kind> kinds = new LinkedHashMap<>();
   private final Set<String> changed = new LinkedHashSet<>();
+
+  /** Of all kinds. */
+  private int chars;
+
   private long lastMs = Long.MIN_VALUE / 2;
   private @Nullable Round round;
   private @Nullable Patch underWay;
@@ -62,11 +70,38 @@ public final class Waiting {
 
   /** All that decides on a pod's placement, beside node and policy. */
   private record Shape(
-      String resource, List<Demand.Request> requests, Map<String, String> annotations) {}
+      String resource, List<Demand.Request> requests, Map<String, String> annotations) {
+    static Shape of(PodFacts pod) {
+      return new Shape(pod.resource(), pod.requests(), PlacementWords.of(pod));
+    }
+
+    int chars() {
+      return Stream.concat(
+              requests.stream().map(Demand.Request::container),
+              annotations.entrySet().stream().map(e -> e.getKey() + e.getValue()))
+          .mapToInt(String::length)
+          .sum();
+    }
+
+    /** The pod without what it says of other things, which may be long. */
+    PodFacts kept(PodFacts pod) {
+      return new PodFacts(
+          pod.uid(),
+          pod.namespace(),
+          pod.name(),
+          pod.node(),
+          pod.ended(),
+          pod.running(),
+          resource,
+          requests,
+          annotations);
+    }
+  }
 
   /** Pods that ask the same. */
   private static final class Kind {
     final Shape shape;
+    final int chars;
     final Map<String, Rejected> pods = new LinkedHashMap<>();
 
     /** By R. A list of names may be long, so it is read once. */
@@ -74,6 +109,7 @@ public final class Waiting {
 
     Kind(Shape shape) {
       this.shape = shape;
+      this.chars = shape.chars();
     }
 
     Ask ask(PodFacts pod, int nodeReplicas) {
@@ -100,17 +136,27 @@ public final class Waiting {
 
   void rejected(PodFacts pod, List<Evaluation> evaluations) {
     forget(pod.uid());
-    if (pods.size() >= PODS_MAX) {
+    List<String> nodes = evaluations.stream().map(Evaluation::node).sorted().toList();
+    boolean fragmented = evaluations.stream().anyMatch(Waiting::fragmented);
+    Kind kind = kinds.computeIfAbsent(Shape.of(pod), this::kind);
+    var rejected = new Rejected(kind.shape.kept(pod), kind, nodes, fragmented);
+    kind.pods.put(pod.uid(), rejected);
+    pods.put(pod.uid(), rejected);
+    while (pods.size() > PODS_MAX || chars > CHARS_MAX) {
       forget(pods.keySet().iterator().next());
       metrics.waitingEvicted();
     }
-    List<String> nodes = evaluations.stream().map(Evaluation::node).sorted().toList();
-    boolean fragmented = evaluations.stream().anyMatch(Waiting::fragmented);
-    var shape = new Shape(pod.resource(), pod.requests(), pod.annotations());
-    Kind kind = kinds.computeIfAbsent(shape, Kind::new);
-    var rejected = new Rejected(pod, kind, nodes, fragmented);
-    kind.pods.put(pod.uid(), rejected);
-    pods.put(pod.uid(), rejected);
+  }
+
+  private Kind kind(Shape shape) {
+    var kind = new Kind(shape);
+    chars += kind.chars;
+    return kind;
+  }
+
+  /** Characters of all that is kept of what pods ask. */
+  int chars() {
+    return chars;
   }
 
   private static boolean fragmented(Evaluation evaluation) {
@@ -133,6 +179,7 @@ public final class Waiting {
       kind.pods.remove(uid);
       if (kind.pods.isEmpty()) {
         kinds.remove(kind.shape);
+        chars -= kind.chars;
       }
     }
   }

@@ -80,6 +80,28 @@ final class WaitingTest {
     assertThat(world.core.waiting.size()).isEqualTo(4);
   }
 
+  /** Admission bounds them; what came past it must not fill the heap. */
+  @Test
+  void podsThatSayALot_areKeptAsFarAsItDecides() {
+    NODES.forEach(node -> world.report(node, new Gpu(node + "0", 0, 10 * GIB)));
+    for (int i = 0; i < 20; i++) {
+      String idle = "tranche.dev/idle=" + "x".repeat(1 << 20);
+      filter.filter(FakeWorld.pod("idle" + i, 3, idle), NODES, false);
+    }
+    assertThat(world.core.waiting.size()).isEqualTo(20);
+    assertThat(world.core.waiting.chars()).isLessThan(1_000);
+    for (int i = 0; i < 20; i++) {
+      String list = "tranche.dev/gpu-model=!A" + i + "x".repeat(1 << 20);
+      filter.filter(FakeWorld.pod("list" + i, 3, list), NODES, false);
+      assertThat(world.core.waiting.chars()).isLessThanOrEqualTo(Waiting.CHARS_MAX);
+    }
+    assertThat(world.core.waiting.size()).isEqualTo(3);
+    for (int i = 0; i < 20; i++) {
+      world.core.waiting.forget("list" + i);
+    }
+    assertThat(world.core.waiting.chars()).isZero();
+  }
+
   private void turn() {
     world.core.waiting.wake(this::policy, world.core::nowMs, this::patch);
   }
