@@ -135,12 +135,7 @@ public final class Ledger {
     String uid = checked.uid();
     NodeBook holder = books.holders.get(uid);
     if (checked.pod() == null) {
-      boolean settled = books.settled(uid);
-      // With its hold: by that its node is known, which may go on listing it for a while.
-      podGone(step, uid, checked.key());
-      if (holder != null && !settled && holder.echoes(uid)) {
-        step.say(new Decision.Retract(holder.name, uid));
-      }
+      gone(step, uid, checked.key(), holder);
       return;
     }
     podSeen(step, checked.pod());
@@ -151,6 +146,24 @@ public final class Ledger {
       nominations.remove(uid);
       books.giveUp(step, holder, uid);
       step.say(new Decision.Expired(hold.node(), hold.key()));
+    }
+  }
+
+  /** With its hold, by which its node is known: the kubelet may go on listing it for a while. */
+  private void gone(Step step, String uid, String key, @Nullable NodeBook holder) {
+    if (holder == null) {
+      podGone(step, uid, key);
+      return;
+    }
+    boolean settled = books.settled(uid);
+    NodeBook.Ended namesake = holder.ended.get(key);
+    podGone(step, uid, key);
+    if (namesake != null && namesake.listedUntilMs() == Hold.NEVER) {
+      // The next pod of that name was faster: it has ended too, and is still there.
+      holder.ended.put(key, namesake);
+    }
+    if (!settled && holder.echoes(uid)) {
+      step.say(new Decision.Retract(holder.name, uid));
     }
   }
 
