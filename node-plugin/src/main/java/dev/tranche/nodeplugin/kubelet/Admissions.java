@@ -52,7 +52,10 @@ final class Admissions {
     pending = found.map(f -> new Pending(f, size, nowMs)).orElse(null);
     Map<String, Integer> reserved =
         assignments.reserved(
-            resource, found.map(Found::podUid).orElse(""), found.map(Found::container).orElse(""));
+            resource,
+            found.map(Found::podUid).orElse(""),
+            found.map(Found::container).orElse(""),
+            list);
     PreferredAllocation.Answer answer =
         PreferredAllocation.choose(
             request.getAvailableDeviceIDsList(),

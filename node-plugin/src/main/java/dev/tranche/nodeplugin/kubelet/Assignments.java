@@ -8,6 +8,7 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -146,22 +147,30 @@ public final class Assignments {
     return byUid.size();
   }
 
-  /** What is promised by uuid and not taken yet, this one container left out. */
-  Map<String, Integer> reserved(String resource, String exceptPodUid, String exceptContainer) {
+  /**
+   * What is promised by uuid and not taken yet, this one container left out. Of a pod that was taken
+   * for another, nobody has answered its container, and yet the List shows that it has its devices.
+   */
+  Map<String, Integer> reserved(
+      String resource, String exceptPodUid, String exceptContainer, Optional<PodList> list) {
     Map<String, Integer> reserved = new HashMap<>();
     for (Outstanding pod : byUid.values()) {
       if (!pod.refused() && pod.assignment().getResource().equals(resource)) {
         String except = pod.assignment().getPodUid().equals(exceptPodUid) ? exceptContainer : "";
-        addReserved(pod, except, reserved);
+        addReserved(pod, except, list, reserved);
       }
     }
     return reserved;
   }
 
-  private static void addReserved(Outstanding pod, String except, Map<String, Integer> reserved) {
+  private static void addReserved(
+      Outstanding pod, String except, Optional<PodList> list, Map<String, Integer> reserved) {
     for (ContainerAssignment container : pod.assignment().getContainersList()) {
       String name = container.getContainer();
-      if (!pod.answered().contains(name) && !name.equals(except)) {
+      boolean taken =
+          pod.answered().contains(name)
+              || list.filter(shown -> pod.holds(shown, container)).isPresent();
+      if (!taken && !name.equals(except)) {
         container
             .getSharesList()
             .forEach(s -> reserved.merge(s.getUuid(), s.getReplicas(), Integer::sum));

@@ -107,6 +107,9 @@ public final class PreferredAllocation {
     if (whole.isPresent() && choice.align(whole.get())) {
       return choice.answer(assigned.isEmpty() ? Outcome.ALIGNED : Outcome.ASSIGNED_FULL);
     }
+    if (assigned.size() == 1 && choice.fitOnOne()) {
+      return choice.answer(Outcome.ASSIGNED_FULL);
+    }
     Outcome outcome = choice.fit() ? Outcome.BEST_FIT : Outcome.SPREAD;
     return choice.answer(assigned.isEmpty() ? outcome : Outcome.ASSIGNED_FULL);
   }
@@ -154,6 +157,22 @@ public final class PreferredAllocation {
     while (left() > 0 && spreadOnce(true)) {}
     while (left() > 0 && spreadOnce(false)) {}
     return whole;
+  }
+
+  /**
+   * One share that is split is refused, which ends its pod for good. So it takes a whole place that
+   * others were assigned, where there is no other: they may find theirs, which it was assigned.
+   */
+  private boolean fitOnOne() {
+    if (!picked.isEmpty() || fitsOne()) {
+      return false;
+    }
+    Optional<String> fullest =
+        freeByGpu.keySet().stream()
+            .filter(uuid -> free(uuid) >= size)
+            .min(Comparator.comparingInt(this::free));
+    fullest.ifPresent(uuid -> take(uuid, size));
+    return fullest.isPresent();
   }
 
   private boolean fitsOne() {

@@ -10,6 +10,7 @@ import dev.tranche.api.podresources.ContainerDevices;
 import dev.tranche.api.podresources.ContainerResources;
 import dev.tranche.api.podresources.ListPodResourcesResponse;
 import dev.tranche.api.podresources.PodResources;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.stream.IntStream;
@@ -70,9 +71,13 @@ class AdmissionsTest {
   }
 
   private Admissions.Preferred ask(int size, Optional<PodList> answer) {
+    return ask(size, ALL, answer);
+  }
+
+  private Admissions.Preferred ask(int size, List<String> free, Optional<PodList> answer) {
     var request =
         ContainerPreferredAllocationRequest.newBuilder()
-            .addAllAvailableDeviceIDs(ALL)
+            .addAllAvailableDeviceIDs(free)
             .setAllocationSize(size)
             .build();
     return admissions.prefer(request, answer, Optional.empty(), nowMs);
@@ -80,6 +85,21 @@ class AdmissionsTest {
 
   private static void assertOn(String uuid, Admissions.Preferred preferred) {
     assertThat(preferred.answer().ids()).allMatch(id -> id.startsWith(uuid + "::"));
+  }
+
+  /** The kubelet's List was late, so it was guessed, and wrongly. */
+  @Test
+  void podsThatWereTakenForEachOther_areBothWhole() {
+    assign("first", container("main", "G0", 6));
+    assign("second", container("main", "G1", 6));
+    assertOn("G0", ask(6, Optional.empty()));
+    admissions.granted(6, nowMs);
+    lists("second", "main");
+    holds("second", "main", ALL.subList(0, 6));
+    lists("first", "main");
+    var left = new ArrayList<>(ALL.subList(6, 20));
+    left.addAll(ALL.subList(20, 25));
+    assertOn("G1", ask(6, left, Optional.of(new PodList(list.build()))));
   }
 
   @Test

@@ -61,6 +61,20 @@ class PreferredAllocationTest {
     assertThat(answer.ids()).allMatch(id -> id.startsWith("A"));
   }
 
+  /** Another took its place, and has left its own: a split share would be refused for good. */
+  @Test
+  void assignedShare_takesAPromisedPlace_ratherThanBeingSplit() {
+    Answer answer =
+        PreferredAllocation.choose(
+            free(Map.of("A", 2, "B", 3, "C", 2)),
+            List.of(),
+            3,
+            List.of(share("A", 3)),
+            Map.of("B", 3));
+    assertThat(answer.outcome()).isEqualTo(Outcome.ASSIGNED_FULL);
+    assertThat(answer.ids()).containsExactly("B::0", "B::1", "B::2");
+  }
+
   @Test
   void noAssignment_takesTheFullestGpuWithRoom() {
     Answer answer =
