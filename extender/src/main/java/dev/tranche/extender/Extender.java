@@ -74,6 +74,7 @@ public final class Extender implements AutoCloseable {
   private final ExtenderMetrics metrics = new ExtenderMetrics(registry);
   private final ConnectionLimiter opsConnections = new ConnectionLimiter(ConnectionLimits.METRICS);
   private final ConnectionLimiter streamConnections = new ConnectionLimiter(StreamServer.LIMITS);
+  private final ConnectionLimiter verbConnections = new ConnectionLimiter(VerbServer.LIMITS);
   private final NodeStreams streams;
   private final ApiWriter api;
   private final Core core;
@@ -113,7 +114,8 @@ public final class Extender implements AutoCloseable {
             api,
             metrics,
             () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
-    this.verbs = new VerbServer(address(config.verbs()), core, this::routes);
+    this.verbs =
+        new VerbServer(address(config.verbs()), transport, verbConnections, core, this::routes);
     this.nodeEvents =
         new NodeEvents(e -> verbs.loop().here(api.event(e)), this::deciding, this::uidOfPod);
     this.nodeLabels =
@@ -225,6 +227,7 @@ public final class Extender implements AutoCloseable {
     registry.getPrometheusRegistry().register(gpus);
     metrics.connections("metrics", opsConnections);
     metrics.connections("stream", streamConnections);
+    metrics.connections("verbs", verbConnections);
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);

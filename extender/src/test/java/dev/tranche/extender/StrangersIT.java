@@ -26,6 +26,9 @@ final class StrangersIT {
   private static final String STREAM_REFUSED =
       "tranche_extender_connections_refused_total{port=\"stream\"} 744.0";
 
+  private static final String VERBS_REFUSED =
+      "tranche_extender_connections_refused_total{port=\"verbs\"} 76.0";
+
   private final MockCluster cluster = new MockCluster();
   private final Vertx vertx = Vertx.vertx();
   private final HttpClient http = HttpClient.newHttpClient();
@@ -109,6 +112,27 @@ final class StrangersIT {
           .contains("tranche_extender_connections_refused_total{port=\"metrics\"} 984.0");
       // The port for nodes answers others.
       refuseAStranger();
+    } finally {
+      for (Socket socket : idle) {
+        socket.close();
+      }
+    }
+  }
+
+  /** In the default mode the port is on the loopback address; what matters is who connects. */
+  @Test
+  void idleConnectionsToTheVerbs_areCounted_andTheSchedulerIsAnswered() throws Exception {
+    var idle = new ArrayList<Socket>();
+    try {
+      for (int i = 0; i < 1_100; i++) {
+        idle.add(attack(extender.verbsPort()));
+      }
+      ExtenderIT.until(Duration.ofSeconds(20), () -> metrics().contains(VERBS_REFUSED));
+      assertThat(metrics()).contains("tranche_extender_connections{port=\"verbs\"} 1024.0");
+      var uri = URI.create("http://127.0.0.1:" + extender.verbsPort() + "/filter");
+      var filter = HttpRequest.newBuilder(uri).POST(HttpRequest.BodyPublishers.ofString("{}"));
+      var answer = http.send(filter.build(), HttpResponse.BodyHandlers.ofString());
+      assertThat(answer.statusCode()).isEqualTo(200);
     } finally {
       for (Socket socket : idle) {
         socket.close();

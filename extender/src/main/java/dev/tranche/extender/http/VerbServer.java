@@ -1,5 +1,8 @@
 package dev.tranche.extender.http;
 
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
 import io.vertx.core.Future;
@@ -28,13 +31,28 @@ public final class VerbServer extends VerticleBase {
   /** For what is being answered meanwhile: a bind may take so long. */
   private static final long HAND_OVER_S_MAX = 10;
 
+  /** kube-scheduler keeps a connection for each binding that it waits for. */
+  public static final ConnectionLimits LIMITS = ConnectionLimits.of(2_048, 1_024).withoutLoopback();
+
   private final SocketAddress address;
+  private final LimitedTransport transport;
+  private final ConnectionLimiter connections;
   private final Core core;
   private final Function<Loop, VerbRoutes> routes;
   private @Nullable HttpServer server;
 
-  public VerbServer(SocketAddress address, Core core, Function<Loop, VerbRoutes> routes) {
+  /**
+   * @param transport of the Vert.x that this is deployed in
+   */
+  public VerbServer(
+      SocketAddress address,
+      LimitedTransport transport,
+      ConnectionLimiter connections,
+      Core core,
+      Function<Loop, VerbRoutes> routes) {
     this.address = address;
+    this.transport = transport;
+    this.connections = connections;
     this.core = core;
     this.routes = routes;
   }
@@ -73,9 +91,20 @@ public final class VerbServer extends VerticleBase {
       options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
       requests = clients.admitting(requests);
     }
-    HttpServer opened = vertx.createHttpServer(options).requestHandler(requests);
+    HttpServer opened =
+        vertx
+            .createHttpServer(transport.limit(options, "verbs", connections))
+            .requestHandler(counting(requests));
     server = opened;
     return opened.listen(address);
+  }
+
+  /** Whoever asks is no idle stranger, whatever he is answered. */
+  private Handler<HttpServerRequest> counting(Handler<HttpServerRequest> requests) {
+    return request -> {
+      connections.requested(request.remoteAddress());
+      requests.handle(request);
+    };
   }
 
   /**

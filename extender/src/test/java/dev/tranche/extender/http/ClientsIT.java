@@ -3,9 +3,12 @@ package dev.tranche.extender.http;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.net.PemKeyCertOptions;
@@ -26,7 +29,8 @@ final class ClientsIT {
   private static final String EXPIRY =
       "tranche.extender.client.certificate.expiry.timestamp.seconds";
 
-  private final Vertx vertx = Vertx.vertx();
+  private final LimitedTransport transport = new LimitedTransport();
+  private final Vertx vertx = transport.vertx(new VertxOptions());
   private final TestAuthority ours = new TestAuthority("ours");
   private final TestAuthority others = new TestAuthority("others");
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
@@ -39,6 +43,8 @@ final class ClientsIT {
     server =
         new VerbServer(
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
+            transport,
+            new ConnectionLimiter(VerbServer.LIMITS),
             verbs.core(),
             loop -> verbs.routes(loop, Gate.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();

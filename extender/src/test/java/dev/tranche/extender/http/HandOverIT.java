@@ -2,12 +2,15 @@ package dev.tranche.extender.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpClientAgent;
 import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientRequest;
@@ -30,7 +33,8 @@ final class HandOverIT {
         {"name": "a", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}}, "NodeNames": []}
       """;
 
-  private final Vertx vertx = Vertx.vertx();
+  private final LimitedTransport transport = new LimitedTransport();
+  private final Vertx vertx = transport.vertx(new VertxOptions());
   private final Verbs verbs = Verbs.idle(new ExtenderMetrics(new SimpleMeterRegistry()));
 
   @AfterEach
@@ -45,6 +49,8 @@ final class HandOverIT {
     var server =
         new VerbServer(
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
+            transport,
+            new ConnectionLimiter(VerbServer.LIMITS),
             verbs.core(),
             loop -> verbs.routes(loop, Gate.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();
