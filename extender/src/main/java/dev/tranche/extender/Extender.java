@@ -328,7 +328,14 @@ public final class Extender implements AutoCloseable {
 
   private Future<HttpServer> serveOps() {
     var routes =
-        new OpsRoutes(core, verbs.loop(), registry, gpus, this::missing, schedulerMessages::of);
+        new OpsRoutes(
+            core,
+            verbs.loop(),
+            registry,
+            gpus,
+            config.gpuMetrics(),
+            this::missing,
+            schedulerMessages::of);
     var router = routes.router(vertx);
     return vertx
         .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))

@@ -36,7 +36,8 @@ public record ExtenderConfig(
     long loadStaleAfterMs,
     long measuredAfterMs,
     MemoryGuard memoryGuard,
-    int offeredNodesMax) {
+    int offeredNodesMax,
+    boolean gpuMetrics) {
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
   private static final Pattern ADDRESS = Pattern.compile("\\[?([^\\[\\]]+)]?:(\\d{1,5})");
@@ -91,7 +92,8 @@ public record ExtenderConfig(
             reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000),
             reader.millis("--measured-after-ms", flags.measuredAfterMs, 100, 600_000),
             reader.memoryGuard(flags.memoryGuard),
-            reader.number("--offered-nodes-max", flags.offeredNodesMax, 0, 100_000));
+            reader.number("--offered-nodes-max", flags.offeredNodesMax, 0, 100_000),
+            flags.gpuMetrics);
     return reader.errors.isEmpty()
         ? new Parsed.Valid(config)
         : new Parsed.Invalid(List.copyOf(reader.errors));

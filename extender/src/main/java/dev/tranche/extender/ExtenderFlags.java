@@ -139,4 +139,14 @@ final class ExtenderFlags {
         "So many nodes, the best, are offered to a pod without soft preferences; 0: all that fit."
       })
   String offeredNodesMax = "";
+
+  @Option(
+      names = "--gpu-metrics",
+      arity = "0..1",
+      fallbackValue = "true",
+      defaultValue = "${env:TRANCHE_GPU_METRICS:-true}",
+      description =
+          "Series of each GPU in /metrics; with --leader-elect the leader's only. false: only"
+              + " which GPUs are not measured.")
+  boolean gpuMetrics;
 }

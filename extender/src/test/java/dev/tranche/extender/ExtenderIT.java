@@ -405,7 +405,8 @@ final class ExtenderIT {
         15_000,
         30_000,
         dev.tranche.extender.placement.MemoryGuard.ENFORCE,
-        0);
+        0,
+        true);
   }
 
   private FakeNode connect(dev.tranche.api.node.NodeReport.Builder report) throws Exception {

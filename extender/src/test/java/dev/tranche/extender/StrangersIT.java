@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.stream.FakeNode;
 import io.vertx.core.Vertx;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -12,9 +13,11 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.zip.GZIPInputStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -178,6 +181,21 @@ final class StrangersIT {
           .contains("of system:serviceaccount:team-a:default; only")
           .contains("may report");
     }
+  }
+
+  /** Of thousands of nodes the page is tens of megabytes. */
+  @Test
+  void metrics_arePacked_forWhoTakesThemSo() throws Exception {
+    var uri = URI.create("http://127.0.0.1:" + extender.metricsPort() + "/metrics");
+    var asked = HttpRequest.newBuilder(uri).header("Accept-Encoding", "gzip").build();
+    var packed = http.send(asked, HttpResponse.BodyHandlers.ofByteArray());
+    assertThat(packed.headers().firstValue("Content-Encoding")).hasValue("gzip");
+    var plain = new GZIPInputStream(new ByteArrayInputStream(packed.body())).readAllBytes();
+    assertThat(new String(plain, StandardCharsets.UTF_8)).contains("tranche_extender_ready ");
+    var whole = page("/metrics");
+    assertThat(whole.headers().firstValue("Content-Encoding")).isEmpty();
+    assertThat(whole.body()).contains("tranche_extender_ready ");
+    assertThat(packed.body().length).isLessThan(whole.body().length() / 4);
   }
 
   private HttpResponse<String> page(String path) throws Exception {

@@ -1,5 +1,6 @@
 package dev.tranche.extender.http;
 
+import dev.tranche.api.listen.Gzip;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Explain;
@@ -25,6 +26,7 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -32,6 +34,8 @@ import org.slf4j.LoggerFactory;
 public final class OpsRoutes {
   private static final String METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
   private static final String TEXT = "text/plain; charset=utf-8";
+  private static final String GZIP_ASKED = "Accept-Encoding";
+  private static final int PACKED_BYTES = 16 * 1024;
   private static final String JSON = "application/json";
 
   /** Of each page; a person, a dashboard and Prometheus ask one at a time. */
@@ -43,12 +47,14 @@ public final class OpsRoutes {
   private final Loop loop;
   private final PrometheusMeterRegistry registry;
   private final GpuCollector gpus;
+  private final boolean gpuMetrics;
   private final Inspections inspections;
   private final Counter shed;
   private final Supplier<Optional<String>> missing;
   private final Function<String, Future<Optional<String>>> schedulerMessages;
 
   /**
+   * @param gpuMetrics whether there are series of each GPU while this replica may decide
    * @param missing what readiness lacks beside the core's own needs, as a sentence
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
    */
@@ -57,12 +63,14 @@ public final class OpsRoutes {
       Loop loop,
       PrometheusMeterRegistry registry,
       GpuCollector gpus,
+      boolean gpuMetrics,
       Supplier<Optional<String>> missing,
       Function<String, Future<Optional<String>>> schedulerMessages) {
     this.core = core;
     this.loop = loop;
     this.registry = registry;
     this.gpus = gpus;
+    this.gpuMetrics = gpuMetrics;
     this.missing = missing;
     this.schedulerMessages = schedulerMessages;
     this.inspections = new Inspections(() -> loop.ask(() -> Inspection.of(core)), core::nowMs);
@@ -108,7 +116,7 @@ public final class OpsRoutes {
         call,
         METRICS_TYPE,
         (inspection, to) -> {
-          gpus.show(inspection);
+          gpus.show(inspection, gpuMetrics && !core.gated());
           registry.scrape(to, METRICS_TYPE);
         });
   }
@@ -120,26 +128,32 @@ public final class OpsRoutes {
 
   /** Written on a worker: of thousands of nodes it is long, and health must not wait for it. */
   private Future<?> inPieces(Vertx vertx, RoutingContext call, String type, Page page) {
-    var response = call.response().putHeader("Content-Type", type);
+    var response = call.response().putHeader("Content-Type", type).putHeader("Vary", GZIP_ASKED);
+    boolean packed = Gzip.accepted(call.request().getHeader(GZIP_ASKED));
+    if (packed) {
+      response.putHeader("Content-Encoding", "gzip");
+    }
     return inspections
         .latest()
-        .compose(now -> vertx.executeBlocking(() -> write(page, now, response), false))
+        .compose(now -> vertx.executeBlocking(() -> write(page, now, response, packed), false))
         .onFailure(
             cause -> {
               if (response.headWritten()) {
                 log.warn("{} was not read to its end: {}", call.request().path(), cause.toString());
                 response.reset();
               } else {
+                response.headers().remove("Content-Encoding");
                 failed(call, cause);
               }
             });
   }
 
-  private static Void write(Page page, Inspection inspection, HttpServerResponse to)
+  private static Void write(Page page, Inspection inspection, HttpServerResponse to, boolean packed)
       throws IOException {
-    var pieces = new Pieces(to);
-    page.write(inspection, pieces);
-    pieces.close();
+    OutputStream pieces = new Pieces(to);
+    OutputStream body = packed ? new GZIPOutputStream(pieces, PACKED_BYTES) : pieces;
+    page.write(inspection, body);
+    body.close();
     return null;
   }
 

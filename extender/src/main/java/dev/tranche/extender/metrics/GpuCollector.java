@@ -16,16 +16,30 @@ import java.util.function.ToDoubleFunction;
  * each of tens of thousands of GPUs would never be given back.
  */
 public final class GpuCollector implements MultiCollector {
-  private volatile Inspection latest = new Inspection(List.of(), Map.of(), 0);
+  private volatile Picture latest = new Picture(new Inspection(List.of(), Map.of(), 0), true);
 
-  /** What the next scrape shows. */
-  public void show(Inspection inspection) {
-    latest = inspection;
+  /**
+   * @param whole all series of each GPU; else only which GPUs are not measured
+   */
+  private record Picture(Inspection inspection, boolean whole) {}
+
+  /**
+   * What the next scrape shows.
+   *
+   * @param whole all series of each GPU: of 40,000 GPUs they are 240,000, so that one replica's are
+   *     enough. Else there is only {@code tranche_extender_gpu_measured}, of GPUs where it is 0.
+   */
+  public void show(Inspection inspection, boolean whole) {
+    latest = new Picture(inspection, whole);
   }
 
   @Override
   public MetricSnapshots collect() {
-    List<Labelled> now = labelled(latest);
+    Picture picture = latest;
+    List<Labelled> gpus = labelled(picture.inspection());
+    List<Labelled> now = picture.whole() ? gpus : List.of();
+    List<Labelled> judged =
+        picture.whole() ? gpus : gpus.stream().filter(g -> !g.gpu().view().measured()).toList();
     return MetricSnapshots.builder()
         .metricSnapshot(
             gauge(
@@ -54,17 +68,17 @@ public final class GpuCollector implements MultiCollector {
                 g -> g.view().memoryFreeBytes()))
         .metricSnapshot(
             gauge(
-                now,
+                now.stream().filter(g -> g.gpu().ageMs() >= 0).toList(),
                 "tranche_extender_gpu_reading_age_seconds",
-                "Age of the GPU's last load reading; -1 without one.",
-                g -> g.ageMs() < 0 ? -1 : g.ageMs() / 1_000.0))
+                "Age of the GPU's last load reading; absent without one.",
+                g -> g.ageMs() / 1_000.0))
         .metricSnapshot(
             gauge(
-                now,
+                judged,
                 "tranche_extender_gpu_measured",
                 "1 if the load is fresh enough to place by, else 0: allocation only.",
                 g -> g.view().measured() ? 1 : 0))
-        .metricSnapshot(holds(latest))
+        .metricSnapshot(holds(picture.inspection()))
         .build();
   }
 

@@ -4,9 +4,11 @@ import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Consumer;
@@ -39,6 +41,7 @@ final class PodChecks {
   PodChecks(Function<String, Future<Optional<PodFacts>>> pods, ExtenderMetrics metrics) {
     this.pods = pods;
     this.metrics = metrics;
+    List.of("gone", "pending", "bound", "failed", "dropped").forEach(this::counter);
   }
 
   void readBy(Function<String, Future<Optional<PodFacts>>> reader) {
@@ -89,12 +92,14 @@ final class PodChecks {
   }
 
   private void count(String outcome) {
-    metrics
-        .counter(
-            "tranche.extender.pod.checks",
-            "Pods that the API server was asked about because no watch had shown their binding.",
-            "outcome",
-            outcome)
-        .increment();
+    counter(outcome).increment();
+  }
+
+  private Counter counter(String outcome) {
+    return metrics.counter(
+        "tranche.extender.pod.checks",
+        "Pods that the API server was asked about because no watch had shown their binding.",
+        "outcome",
+        outcome);
   }
 }

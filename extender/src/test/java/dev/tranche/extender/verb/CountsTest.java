@@ -70,16 +70,50 @@ final class CountsTest {
     assertThat(gauge("tranche_extender_gpu_reading_age_seconds", "uuid", "a0")).isEqualTo(15.001);
   }
 
+  /** An age of -1 s would be the youngest of all. */
+  @Test
+  void gpuWithoutAReading_hasNoAge() {
+    world.report("b", Map.of(), new Gpu("b0", 0, 0));
+    String age = "tranche_extender_gpu_reading_age_seconds";
+    assertThat(gauges(age, "uuid", "b0", true)).isEmpty();
+    assertThat(gauges(age, "uuid", "a0", true)).hasSize(1);
+    assertThat(gauge("tranche_extender_gpu_measured", "uuid", "b0")).isZero();
+  }
+
+  /** A rate over a series that begins at 1 shows nothing. */
+  @Test
+  void podChecks_areCountedFromTheStart() {
+    for (String outcome : List.of("gone", "pending", "bound", "failed", "dropped")) {
+      var counter =
+          world.registry.get("tranche.extender.pod.checks").tag("outcome", outcome).counter();
+      assertThat(counter.count()).isZero();
+    }
+  }
+
+  @Test
+  void replicaThatDoesNotLead_showsOnlyGpusThatAreNotMeasured() {
+    String measured = "tranche_extender_gpu_measured";
+    assertThat(gauges("tranche_extender_gpu_replicas", "uuid", "a0", true)).hasSize(1);
+    assertThat(gauges("tranche_extender_gpu_replicas", "uuid", "a0", false)).isEmpty();
+    assertThat(gauges(measured, "uuid", "a0", false)).isEmpty();
+    world.nowMs += 15_001;
+    assertThat(gauges(measured, "uuid", "a0", false)).containsExactly(0.0);
+    assertThat(gauges("tranche_extender_holds", "stage", "bound", false)).containsExactly(0.0);
+  }
+
   /** At the next scrape. */
   private double gauge(String name, String label, String value) {
+    return gauges(name, label, value, true).getFirst();
+  }
+
+  private List<Double> gauges(String name, String label, String value, boolean whole) {
     var collector = new GpuCollector();
-    collector.show(Inspection.of(world.core));
+    collector.show(Inspection.of(world.core), whole);
     return collector.collect().stream()
         .filter(snapshot -> snapshot.getMetadata().getName().equals(name))
         .flatMap(snapshot -> ((GaugeSnapshot) snapshot).getDataPoints().stream())
         .filter(point -> value.equals(point.getLabels().get(label)))
-        .findFirst()
-        .orElseThrow()
-        .getValue();
+        .map(GaugeSnapshot.GaugeDataPointSnapshot::getValue)
+        .toList();
   }
 }
