@@ -25,6 +25,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
+import dev.tranche.extender.selection.NodeTraits;
 import dev.tranche.extender.stream.NodeStreams;
 import dev.tranche.extender.stream.ReportListener;
 import dev.tranche.extender.stream.StreamServer;
@@ -75,6 +76,7 @@ public final class Extender implements AutoCloseable {
   private final ConnectionLimiter opsConnections = new ConnectionLimiter(ConnectionLimits.METRICS);
   private final ConnectionLimiter streamConnections = new ConnectionLimiter(StreamServer.LIMITS);
   private final ConnectionLimiter verbConnections = new ConnectionLimiter(VerbServer.LIMITS);
+  private final NodeTraits.Table traits = new NodeTraits.Table();
   private final NodeStreams streams;
   private final ApiWriter api;
   private final Core core;
@@ -276,7 +278,14 @@ public final class Extender implements AutoCloseable {
     }
     var watched =
         new Informers(
-            client, config.resources(), core, verbs.loop(), nodeLabels, startupTaints, unshared);
+            client,
+            config.resources(),
+            core,
+            verbs.loop(),
+            nodeLabels,
+            startupTaints,
+            unshared,
+            traits);
     informers = watched;
     watched.start();
     ports.start();
@@ -335,7 +344,8 @@ public final class Extender implements AutoCloseable {
             gpus,
             config.gpuMetrics(),
             this::missing,
-            schedulerMessages::of);
+            schedulerMessages::of,
+            pod -> schedulerMessages.selection(pod).map(said -> said.map(traits::filter)));
     var router = routes.router(vertx);
     return vertx
         .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))

@@ -1,6 +1,7 @@
 package dev.tranche.extender.cluster;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.selection.NodeTraits;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
 import io.fabric8.kubernetes.api.model.HasMetadata;
@@ -18,6 +19,7 @@ public final class Informers implements AutoCloseable {
   private final NodeLabels labels;
   private final StartupTaints taints;
   private final Unshared unshared;
+  private final NodeTraits.Table traits;
 
   /** What has not been shown yet; on the loop. */
   private final Set<String> unlisted = new HashSet<>(Set.of("nodes", "pods"));
@@ -34,12 +36,14 @@ public final class Informers implements AutoCloseable {
       Loop loop,
       NodeLabels labels,
       StartupTaints taints,
-      Unshared unshared) {
+      Unshared unshared,
+      NodeTraits.Table traits) {
     this.core = core;
     this.loop = loop;
     this.labels = labels;
     this.taints = taints;
     this.unshared = unshared;
+    this.traits = traits;
     this.reflectors =
         List.of(
             reflector(
@@ -102,6 +106,7 @@ public final class Informers implements AutoCloseable {
 
   private void nodeSeen(NodeShown node) {
     core.packing.hosts.node(node.key(), node.host());
+    traits.seen(node.key(), node.traits());
     loop.run(
         () -> {
           core.told(new Event.NodeSeen(node.facts()));
@@ -112,6 +117,7 @@ public final class Informers implements AutoCloseable {
 
   private void nodeGone(String name) {
     core.packing.hosts.nodeGone(name);
+    traits.gone(name);
     loop.run(
         () -> {
           core.told(new Event.NodeGone(name));

@@ -4,6 +4,7 @@ import com.google.protobuf.CodedInputStream;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.selection.NodeTraits;
 import io.fabric8.kubernetes.api.model.Node;
 import io.fabric8.kubernetes.api.model.NodeList;
 import java.io.IOException;
@@ -11,9 +12,11 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Reads of a Node what we decide on, from JSON or from its protobuf message.
@@ -26,7 +29,8 @@ final class NodeReader {
   private final Map<String, String> labels = new HashMap<>();
   private final Map<String, String> annotations = new HashMap<>();
   private final Map<String, String> allocatable = new HashMap<>();
-  private final List<String> taints = new ArrayList<>();
+  private final List<NodeTraits.Taint> taints = new ArrayList<>();
+  private boolean unschedulable;
   private String name = "";
   private String uid = "";
   private String resourceVersion = "";
@@ -54,7 +58,10 @@ final class NodeReader {
       annotations.putAll(meta.getAnnotations());
     }
     if (node.getSpec() != null) {
-      node.getSpec().getTaints().forEach(taint -> taints.add(taint.getKey()));
+      node.getSpec()
+          .getTaints()
+          .forEach(t -> taints.add(taint(t.getKey(), t.getValue(), t.getEffect())));
+      unschedulable = Boolean.TRUE.equals(node.getSpec().getUnschedulable());
     }
     if (node.getStatus() != null) {
       allocatable.putAll(PodReader.texts(node.getStatus().getAllocatable()));
@@ -68,22 +75,37 @@ final class NodeReader {
         number ->
             switch (number) {
               case 1 -> Messages.message(in, of -> metadata(in, of));
-              case 2 -> Messages.message(in, of -> of == 5 && taint(in));
+              case 2 -> Messages.message(in, of -> spec(in, of));
               case 3 -> Messages.message(in, of -> of == 2 && Messages.quantity(in, allocatable));
               default -> false;
             });
     return this;
   }
 
+  private boolean spec(CodedInputStream in, int number) throws IOException {
+    return switch (number) {
+      case 4 -> {
+        unschedulable = in.readBool();
+        yield true;
+      }
+      case 5 -> taint(in);
+      default -> false;
+    };
+  }
+
   private boolean taint(CodedInputStream in) throws IOException {
-    return Messages.message(
-        in,
-        number -> {
-          if (number == 1) {
-            taints.add(in.readString());
-          }
-          return number == 1;
-        });
+    var parts = new String[] {"", "", ""};
+    Messages.message(in, of -> of >= 1 && of <= 3 && Messages.text(in, parts, of - 1));
+    return taints.add(taint(parts[0], parts[1], parts[2]));
+  }
+
+  private static NodeTraits.Taint taint(
+      @Nullable String key, @Nullable String value, @Nullable String effect) {
+    return new NodeTraits.Taint(text(key), text(value), text(effect));
+  }
+
+  private static String text(@Nullable String value) {
+    return value == null ? "" : value.intern();
   }
 
   private boolean metadata(CodedInputStream in, int number) throws IOException {
@@ -112,7 +134,9 @@ final class NodeReader {
         HostRequest.of(allocatable),
         GpuLabels.mattering(labels),
         annotations.getOrDefault(Names.NODE_LABELS, "").intern(),
-        StartupTaints.Tainted.of(taints, allocatable));
+        StartupTaints.Tainted.of(taints.stream().map(NodeTraits.Taint::key).toList(), allocatable),
+        // Only nodes with GPUs are ever looked at.
+        advertises ? NodeTraits.of(labels, taints, unschedulable) : Optional.empty());
   }
 
   private Set<String> cordoned() {

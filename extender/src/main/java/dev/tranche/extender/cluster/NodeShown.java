@@ -2,6 +2,7 @@ package dev.tranche.extender.cluster;
 
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.selection.NodeTraits;
 import java.util.Map;
 import java.util.Optional;
 
@@ -12,6 +13,7 @@ import java.util.Optional;
  * @param labels those that {@link GpuLabels} is about
  * @param written our annotation about them
  * @param tainted with a startup taint
+ * @param traits of a node with GPUs
  */
 record NodeShown(
     String uid,
@@ -20,7 +22,8 @@ record NodeShown(
     HostRequest host,
     Map<String, String> labels,
     String written,
-    Optional<StartupTaints.Tainted> tainted)
+    Optional<StartupTaints.Tainted> tainted,
+    Optional<NodeTraits> traits)
     implements Shown {
   @Override
   public String key() {

@@ -1,13 +1,15 @@
 package dev.tranche.extender.cluster;
 
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.selection.PodSelection;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 import java.util.Optional;
 
 /**
- * Asks the API server why kube-scheduler itself has not placed a pod. For people, one at a time.
+ * Asks the API server why kube-scheduler itself has not placed a pod, and which nodes it excludes.
+ * For people, one at a time.
  */
 public final class SchedulerMessages implements AutoCloseable {
   private static final int MESSAGE_CHARS_MAX = 2_000;
@@ -29,12 +31,23 @@ public final class SchedulerMessages implements AutoCloseable {
    * @param key {@code namespace/name}
    */
   public Future<Optional<String>> of(String key) {
+    return pod(key).map(pod -> pod.flatMap(SchedulerMessages::message));
+  }
+
+  /**
+   * What the pod says of nodes; empty without a pod, and where the API server does not answer.
+   *
+   * @param key {@code namespace/name}
+   */
+  public Future<Optional<PodSelection>> selection(String key) {
+    return pod(key).map(pod -> pod.map(PodSelection::of));
+  }
+
+  private Future<Optional<Pod>> pod(String key) {
     String[] names = key.split("/", 2);
     return workers
         .submit(
-            () ->
-                Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
-                    .flatMap(SchedulerMessages::message))
+            () -> Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get()))
         .otherwise(Optional.empty());
   }
 

@@ -2,6 +2,7 @@ package dev.tranche.extender.http;
 
 import dev.tranche.api.listen.Gzip;
 import dev.tranche.extender.metrics.GpuCollector;
+import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Explain;
 import dev.tranche.extender.verb.Inspection;
@@ -52,11 +53,13 @@ public final class OpsRoutes {
   private final Counter shed;
   private final Supplier<Optional<String>> missing;
   private final Function<String, Future<Optional<String>>> schedulerMessages;
+  private final Function<String, Future<Optional<NodeFilter>>> filters;
 
   /**
    * @param gpuMetrics whether there are series of each GPU while this replica may decide
    * @param missing what readiness lacks beside the core's own needs, as a sentence
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
+   * @param filters which nodes a pod excludes, likewise; empty where the API server does not say
    */
   public OpsRoutes(
       Core core,
@@ -65,7 +68,8 @@ public final class OpsRoutes {
       GpuCollector gpus,
       boolean gpuMetrics,
       Supplier<Optional<String>> missing,
-      Function<String, Future<Optional<String>>> schedulerMessages) {
+      Function<String, Future<Optional<String>>> schedulerMessages,
+      Function<String, Future<Optional<NodeFilter>>> filters) {
     this.core = core;
     this.loop = loop;
     this.registry = registry;
@@ -73,6 +77,7 @@ public final class OpsRoutes {
     this.gpuMetrics = gpuMetrics;
     this.missing = missing;
     this.schedulerMessages = schedulerMessages;
+    this.filters = filters;
     this.inspections = new Inspections(() -> loop.ask(() -> Inspection.of(core)), core::nowMs);
     this.shed =
         Counter.builder("tranche.extender.pages.shed")
@@ -189,8 +194,8 @@ public final class OpsRoutes {
     boolean json = wantsJson(call);
     Future<Optional<String>> text =
         loop.ask(() -> Explain.of(core, pod))
-            .compose(known -> vertx.executeBlocking(() -> known.map(Supplier::get), false))
-            .compose(known -> withSchedulerMessage(Objects.requireNonNull(known)))
+            .compose(known -> page(vertx, pod, known))
+            .compose(this::withSchedulerMessage)
             .map(known -> known.map(found -> written(found, json)));
     return text.onSuccess(
             found -> {
@@ -205,6 +210,21 @@ public final class OpsRoutes {
               }
             })
         .onFailure(bug -> failed(call, bug));
+  }
+
+  private Future<Optional<JsonObject>> page(
+      Vertx vertx, String pod, Optional<Explain.Known> known) {
+    if (known.isEmpty()) {
+      return Future.succeededFuture(Optional.empty());
+    }
+    Explain.Known found = known.get();
+    Future<Optional<NodeFilter>> filter =
+        found.judged() ? filters.apply(pod) : Future.succeededFuture(Optional.empty());
+    return filter.compose(
+        by ->
+            vertx
+                .executeBlocking(() -> found.page().apply(by), false)
+                .map(page -> Optional.of(Objects.requireNonNull(page))));
   }
 
   /** Of a pod that waits: kube-scheduler may have excluded nodes before it asked us. */

@@ -6,17 +6,21 @@ import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.Exclusion;
+import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.verb.Explanations.Chosen;
 import dev.tranche.extender.verb.Explanations.Scored;
 import dev.tranche.extender.verb.Explanations.Trace;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
+import java.util.EnumMap;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Supplier;
+import java.util.function.Function;
+import java.util.stream.Collectors;
 
 /**
  * Answers why a pod is where it is, or why it waits. The loop that decides only says what it knows;
@@ -24,8 +28,12 @@ import java.util.function.Supplier;
  */
 public final class Explain {
   private static final String UNASKED =
-      "kube-scheduler has not asked this extender about the pod of late; these are all nodes by their"
-          + " GPUs now, also those that the pod's nodeSelector, affinity or tolerations exclude";
+      "kube-scheduler has not asked this extender about the pod of late; ";
+
+  /** The API server did not say what the pod says of nodes. */
+  private static final String ALL_NODES =
+      "these are all nodes by their GPUs now, also those that the pod's nodeSelector, affinity or"
+          + " tolerations exclude";
 
   private Explain() {}
 
@@ -36,12 +44,19 @@ public final class Explain {
   }
 
   /**
+   * What is known of a pod.
+   *
+   * @param judged all nodes are, so that those that the pod excludes should be left out
+   * @param page the answer; on any thread
+   */
+  public record Known(boolean judged, Function<Optional<NodeFilter>, JsonObject> page) {}
+
+  /**
    * On the loop. Empty if nothing is known of the pod.
    *
    * @param key {@code namespace/name}
-   * @return writes the answer, on any thread
    */
-  public static Optional<Supplier<JsonObject>> of(Core core, String key) {
+  public static Optional<Known> of(Core core, String key) {
     Optional<Trace> trace = core.explanations.get(key);
     return core.ledger.pods().stream()
         .filter(p -> key.endsWith(p.name()) && p.key().equals(key))
@@ -50,21 +65,24 @@ public final class Explain {
         .map(p -> known(core, p, trace.filter(t -> t.pod().uid().equals(p.uid()))));
   }
 
-  private static Supplier<JsonObject> known(Core core, PodFacts pod, Optional<Trace> trace) {
+  private static Known known(Core core, PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = core.ledger.hold(pod.uid());
+    if (trace.isEmpty() && pod.node() == null && !pod.ended()) {
+      Judged judged = judged(core, pod, hold);
+      return new Known(true, filter -> page(pod, hold, judged.leavingOut(filter)));
+    }
     Part part =
         trace
             .map(t -> decided(core, t))
-            .orElseGet(
-                () ->
-                    pod.node() == null && !pod.ended()
-                        ? judged(core, pod, hold)
-                        : hold.map(h -> placed(core, pod, h)).orElse(json -> {}));
-    return () -> {
-      JsonObject json = head(pod, hold);
-      part.write(json);
-      return json;
-    };
+            .or(() -> hold.map(h -> placed(core, pod, h)))
+            .orElse(json -> {});
+    return new Known(false, filter -> page(pod, hold, part));
+  }
+
+  private static JsonObject page(PodFacts pod, Optional<Hold> hold, Part part) {
+    JsonObject json = head(pod, hold);
+    part.write(json);
+    return json;
   }
 
   private static JsonObject head(PodFacts pod, Optional<Hold> hold) {
@@ -166,9 +184,9 @@ public final class Explain {
 
   /**
    * kube-scheduler has asked another replica, or nobody: what this one would say now. What a pod
-   * says of nodes we do not keep.
+   * says of nodes we do not keep; the API server is asked for it.
    */
-  private static Part judged(Core core, PodFacts pod, Optional<Hold> hold) {
+  private static Judged judged(Core core, PodFacts pod, Optional<Hold> hold) {
     long nowMs = core.nowMs();
     String own = hold.map(Hold::node).orElse("");
     var looked = new ArrayList<Looked>();
@@ -178,8 +196,39 @@ public final class Explain {
         looked.add(new Looked(name, core.ledger.replicasPerGpu(name, pod.resource()), seen));
       }
     }
-    Policy policy = core.policyOf(pod);
-    return json -> judge(json, pod, policy, looked);
+    return new Judged(pod, core.policyOf(pod), looked);
+  }
+
+  private record Judged(PodFacts pod, Policy policy, List<Looked> looked) {
+    /**
+     * @param filter empty: what the pod excludes is not known
+     */
+    Part leavingOut(Optional<NodeFilter> filter) {
+      var counts = new EnumMap<Exclusion, Integer>(Exclusion.class);
+      var left = new ArrayList<Looked>();
+      for (Looked node : looked) {
+        Optional<Exclusion> why = filter.flatMap(f -> f.excludes(node.node()));
+        why.ifPresentOrElse(w -> counts.merge(w, 1, Integer::sum), () -> left.add(node));
+      }
+      String note = UNASKED + (filter.isEmpty() ? ALL_NODES : leftOut(counts));
+      return json -> {
+        judge(json.put("note", note), pod, policy, left);
+        json.put("leftOutCount", looked.size() - left.size());
+      };
+    }
+
+    private static String leftOut(Map<Exclusion, Integer> counts) {
+      int all = counts.values().stream().mapToInt(Integer::intValue).sum();
+      if (all == 0) {
+        return "these are all nodes by their GPUs now";
+      }
+      String reasons =
+          counts.entrySet().stream()
+              .map(e -> e.getValue() + " by " + e.getKey().words())
+              .collect(Collectors.joining(", "));
+      return "these are the nodes by their GPUs now. %d %s left out: %s"
+          .formatted(all, all == 1 ? "node is" : "nodes are", reasons);
+    }
   }
 
   private static void judge(JsonObject json, PodFacts pod, Policy policy, List<Looked> looked) {
@@ -196,7 +245,6 @@ public final class Explain {
       }
     }
     json.put("policy", policy.toString())
-        .put("note", UNASKED)
         .put("fitted", fitted)
         .put("fittedCount", looked.size() - refused.size());
     var refusals = Refusals.of(refused);

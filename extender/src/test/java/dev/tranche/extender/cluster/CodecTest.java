@@ -65,6 +65,8 @@ final class CodecTest {
     assertThat(node.facts().config()).isEqualTo("big");
     assertThat(node.facts().cordoned()).isEqualTo(Set.of("GPU-1", "GPU-2"));
     assertThat(node.labels()).containsOnlyKeys("nvidia.com/gpu.count");
+    assertThat(node.traits().orElseThrow().labels())
+        .containsEntry("nvidia.com/device-plugin.config", "big");
     assertThat(node.written()).isEqualTo("nvidia.com/gpu.count=8");
   }
 

@@ -8,10 +8,13 @@ import dev.tranche.extender.ledger.Standing;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.Exclusion;
+import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import org.junit.jupiter.api.Test;
 
 final class ExplainTest {
@@ -97,7 +100,29 @@ final class ExplainTest {
   }
 
   private JsonObject explained() {
-    return Explain.of(world.core, "ns/p").orElseThrow().get();
+    return explained(Optional.empty());
+  }
+
+  private JsonObject explained(Optional<NodeFilter> filter) {
+    return Explain.of(world.core, "ns/p").orElseThrow().page().apply(filter);
+  }
+
+  @Test
+  void nodesThatThePodExcludes_areLeftOut_andCounted() {
+    for (String node : List.of("a", "b", "c", "d")) {
+      world.report(node, new Gpu(node + "0", 0.2, 0));
+    }
+    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    Map<String, Exclusion> excluded =
+        Map.of("a", Exclusion.TAINTS, "b", Exclusion.NODE_SELECTOR, "d", Exclusion.NODE_SELECTOR);
+    JsonObject explained = explained(Optional.of(node -> Optional.ofNullable(excluded.get(node))));
+    assertThat(explained.getInteger("fittedCount")).isOne();
+    assertThat(explained.getJsonArray("fitted").getJsonObject(0).getString("node")).isEqualTo("c");
+    assertThat(explained.getString("note"))
+        .endsWith("3 nodes are left out: 2 by nodeSelector, 1 by taints not tolerated");
+    assertThat(explained.getInteger("leftOutCount")).isEqualTo(3);
+    assertThat(explained(Optional.of(node -> Optional.empty())).getString("note"))
+        .doesNotContain("nodeSelector");
   }
 
   private void see(String pod, int replicas, String gpu, String node) {

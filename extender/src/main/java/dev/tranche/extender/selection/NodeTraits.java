@@ -1,0 +1,69 @@
+package dev.tranche.extender.selection;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+
+/**
+ * What pods choose a node by.
+ *
+ * @param taints those that keep pods away
+ */
+public record NodeTraits(Map<String, String> labels, List<Taint> taints, boolean unschedulable) {
+  /** A node with more is not judged. Few have fifty labels. */
+  static final int LABELS_MAX = 256;
+
+  static final int TAINTS_MAX = 64;
+
+  public record Taint(String key, String value, String effect) {
+    static final Taint UNSCHEDULABLE =
+        new Taint("node.kubernetes.io/unschedulable", "", "NoSchedule");
+
+    boolean keepsAway() {
+      return effect.equals("NoSchedule") || effect.equals("NoExecute");
+    }
+  }
+
+  public NodeTraits {
+    labels = Map.copyOf(labels);
+    taints = List.copyOf(taints);
+  }
+
+  /** Thousands of nodes say the same words: each is kept once. */
+  public static Optional<NodeTraits> of(
+      Map<String, String> labels, List<Taint> taints, boolean unschedulable) {
+    if (labels.size() > LABELS_MAX || taints.size() > TAINTS_MAX) {
+      return Optional.empty();
+    }
+    Map<String, String> interned =
+        labels.entrySet().stream()
+            .collect(Collectors.toMap(e -> e.getKey().intern(), e -> e.getValue().intern()));
+    List<Taint> kept = taints.stream().filter(Taint::keepsAway).toList();
+    return Optional.of(new NodeTraits(interned, kept, unschedulable));
+  }
+
+  /** Of all nodes with GPUs. Safe on any thread. */
+  public static final class Table {
+    private final Map<String, NodeTraits> byNode = new ConcurrentHashMap<>();
+
+    /** A node as last seen; empty: it is not judged. */
+    public void seen(String node, Optional<NodeTraits> traits) {
+      traits.ifPresentOrElse(
+          // A node is seen every few minutes, and is what it was: the older object is kept.
+          now -> byNode.merge(node, now, (before, same) -> before.equals(same) ? before : same),
+          () -> gone(node));
+    }
+
+    public void gone(String node) {
+      byNode.remove(node);
+    }
+
+    /** What the pod's fields say of these nodes. */
+    public NodeFilter filter(PodSelection pod) {
+      return node ->
+          Optional.ofNullable(byNode.get(node)).flatMap(traits -> pod.excludes(node, traits));
+    }
+  }
+}

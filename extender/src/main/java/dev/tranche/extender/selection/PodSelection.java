@@ -1,0 +1,118 @@
+package dev.tranche.extender.selection;
+
+import io.fabric8.kubernetes.api.model.Affinity;
+import io.fabric8.kubernetes.api.model.NodeAffinity;
+import io.fabric8.kubernetes.api.model.NodeSelector;
+import io.fabric8.kubernetes.api.model.NodeSelectorRequirement;
+import io.fabric8.kubernetes.api.model.NodeSelectorTerm;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Toleration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.OptionalLong;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What a pod says of nodes.
+ *
+ * @param nodeName empty: any
+ * @param terms one of them must hold; null: none is required
+ */
+public record PodSelection(
+    String nodeName,
+    Map<String, String> nodeSelector,
+    @Nullable List<NodeSelectorTerm> terms,
+    List<Toleration> tolerations) {
+  /** No label counts to more, and these fit into a long. */
+  private static final String NUMBER = "-?\\d{1,18}";
+
+  public static PodSelection of(Pod pod) {
+    var spec = pod.getSpec();
+    return new PodSelection(
+        Objects.requireNonNullElse(spec.getNodeName(), ""),
+        Objects.requireNonNullElse(spec.getNodeSelector(), Map.of()),
+        Optional.ofNullable(spec.getAffinity())
+            .map(Affinity::getNodeAffinity)
+            .map(NodeAffinity::getRequiredDuringSchedulingIgnoredDuringExecution)
+            .map(NodeSelector::getNodeSelectorTerms)
+            .orElse(null),
+        Objects.requireNonNullElse(spec.getTolerations(), List.of()));
+  }
+
+  Optional<Exclusion> excludes(String node, NodeTraits traits) {
+    if (!nodeName.isEmpty() && !nodeName.equals(node)) {
+      return Optional.of(Exclusion.NODE_NAME);
+    }
+    if (!traits.labels().entrySet().containsAll(nodeSelector.entrySet())) {
+      return Optional.of(Exclusion.NODE_SELECTOR);
+    }
+    if (terms != null && terms.stream().noneMatch(term -> holds(term, node, traits))) {
+      return Optional.of(Exclusion.NODE_AFFINITY);
+    }
+    if (traits.unschedulable() && !tolerates(NodeTraits.Taint.UNSCHEDULABLE)) {
+      return Optional.of(Exclusion.UNSCHEDULABLE);
+    }
+    return traits.taints().stream().allMatch(this::tolerates)
+        ? Optional.empty()
+        : Optional.of(Exclusion.TAINTS);
+  }
+
+  /** An empty term matches nothing. */
+  private static boolean holds(NodeSelectorTerm term, String node, NodeTraits traits) {
+    List<NodeSelectorRequirement> fields = term.getMatchFields();
+    List<NodeSelectorRequirement> labels = term.getMatchExpressions();
+    return !(fields.isEmpty() && labels.isEmpty())
+        && fields.stream().allMatch(r -> r.getKey().equals("metadata.name") && holds(r, node))
+        && labels.stream().allMatch(r -> holds(r, traits.labels().get(r.getKey())));
+  }
+
+  private static boolean holds(NodeSelectorRequirement requirement, @Nullable String value) {
+    List<String> values = requirement.getValues();
+    return switch (requirement.getOperator()) {
+      case "In" -> value != null && values.contains(value);
+      case "NotIn" -> value == null || !values.contains(value);
+      case "Exists" -> value != null;
+      case "DoesNotExist" -> value == null;
+      case "Gt" -> compare(value, values) > 0;
+      case "Lt" -> compare(value, values) < 0;
+      default -> false;
+    };
+  }
+
+  /** 0, which satisfies neither Gt nor Lt, where either side is no number. */
+  private static int compare(@Nullable String value, List<String> values) {
+    OptionalLong label = number(value);
+    OptionalLong bound = number(values.isEmpty() ? null : values.getFirst());
+    return label.isEmpty() || bound.isEmpty()
+        ? 0
+        : Long.compare(label.getAsLong(), bound.getAsLong());
+  }
+
+  private static OptionalLong number(@Nullable String text) {
+    return text != null && text.matches(NUMBER)
+        ? OptionalLong.of(Long.parseLong(text))
+        : OptionalLong.empty();
+  }
+
+  private boolean tolerates(NodeTraits.Taint taint) {
+    return tolerations.stream().anyMatch(toleration -> tolerates(toleration, taint));
+  }
+
+  /** An operator that is news to us may tolerate: nothing is left out without cause. */
+  private static boolean tolerates(Toleration toleration, NodeTraits.Taint taint) {
+    String key = text(toleration.getKey());
+    String effect = text(toleration.getEffect());
+    String operator = text(toleration.getOperator());
+    boolean equal = operator.isEmpty() || operator.equals("Equal");
+    boolean sameKey = key.equals(taint.key()) || (key.isEmpty() && operator.equals("Exists"));
+    boolean sameEffect = effect.isEmpty() || effect.equals(taint.effect());
+    boolean sameValue = !equal || text(toleration.getValue()).equals(taint.value());
+    return sameKey && sameEffect && sameValue;
+  }
+
+  private static String text(@Nullable String value) {
+    return value == null ? "" : value;
+  }
+}
