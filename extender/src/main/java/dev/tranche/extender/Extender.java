@@ -14,6 +14,7 @@ import dev.tranche.extender.cluster.OutdatedShares;
 import dev.tranche.extender.cluster.SchedulerMessages;
 import dev.tranche.extender.cluster.StartupTaints;
 import dev.tranche.extender.cluster.TokenReviewer;
+import dev.tranche.extender.cluster.UnknownCordons;
 import dev.tranche.extender.cluster.Unshared;
 import dev.tranche.extender.cluster.VerbsSlice;
 import dev.tranche.extender.http.ExtenderReader;
@@ -21,6 +22,7 @@ import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.ExtenderMetrics;
@@ -50,8 +52,11 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
+import java.util.ArrayList;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -65,6 +70,7 @@ public final class Extender implements AutoCloseable {
   private static final long LABELS_MS = 10_000;
   private static final long EVERY_SECOND_MS = 1_000;
   private static final long OUTDATED_SHARES_MS = 10_000;
+  private static final long CORDONS_MS = 10_000;
   private static final Logger log = LoggerFactory.getLogger(Extender.class);
 
   private final ExtenderConfig config;
@@ -86,6 +92,7 @@ public final class Extender implements AutoCloseable {
   private final StartupTaints startupTaints;
   private final Unshared unshared;
   private final OutdatedShares outdatedShares;
+  private final UnknownCordons unknownCordons;
   private final TokenReviewer tokens;
   private final SchedulerMessages schedulerMessages;
   private final CertifiedPorts ports;
@@ -140,6 +147,8 @@ public final class Extender implements AutoCloseable {
             metrics);
     this.outdatedShares =
         new OutdatedShares(event -> verbs.loop().here(api.event(event)), this::deciding, metrics);
+    this.unknownCordons =
+        new UnknownCordons(event -> verbs.loop().here(api.event(event)), this::deciding);
     var account = config.serviceAccount();
     this.schedulerMessages = new SchedulerMessages(ApiClient.once(client, API_TIMEOUT_MS), metrics);
     this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
@@ -291,6 +300,7 @@ public final class Extender implements AutoCloseable {
     ports.start();
     vertx.setPeriodic(EVERY_SECOND_MS, id -> verbs.loop().run(this::everySecond));
     vertx.setPeriodic(OUTDATED_SHARES_MS, id -> verbs.loop().run(this::outdatedShares));
+    vertx.setPeriodic(CORDONS_MS, id -> verbs.loop().run(this::unknownCordons));
     vertx.setPeriodic(LABELS_MS, id -> verbs.loop().run(nodeLabels::tick));
   }
 
@@ -306,6 +316,23 @@ public final class Extender implements AutoCloseable {
         core.ledger.pods(),
         () -> core.ledger.nodes().stream().flatMap(n -> core.evaluations.gpus(n, nowMs).stream()),
         nowMs);
+  }
+
+  /** Of nodes that report: what the others have is not known. */
+  private void unknownCordons() {
+    var cordons = new ArrayList<UnknownCordons.Cordons>();
+    for (String node : core.ledger.nodes()) {
+      Set<String> cordoned = core.ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
+      if (!cordoned.isEmpty()) {
+        NodeView view = core.ledger.view(node, hold -> true, core.nowMs());
+        if (view.availability() == NodeView.Availability.AVAILABLE) {
+          Set<String> gpus =
+              view.gpus().stream().map(gpu -> gpu.facts().uuid()).collect(Collectors.toSet());
+          cordons.add(new UnknownCordons.Cordons(node, cordoned, gpus));
+        }
+      }
+    }
+    unknownCordons.look(cordons);
   }
 
   /** Without ports there is nothing to lead to. */
