@@ -148,8 +148,9 @@ public final class Assignments {
   }
 
   /**
-   * What is promised by uuid and not taken yet, this one container left out. Of a pod that was taken
-   * for another, nobody has answered its container, and yet the List shows that it has its devices.
+   * What is promised by uuid and not taken yet, this one container left out. Of a pod that was
+   * taken for another, nobody has answered its container, and yet the List shows that it has its
+   * devices.
    */
   Map<String, Integer> reserved(
       String resource, String exceptPodUid, String exceptContainer, Optional<PodList> list) {
