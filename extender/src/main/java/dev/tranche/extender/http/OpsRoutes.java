@@ -1,10 +1,10 @@
 package dev.tranche.extender.http;
 
 import dev.tranche.extender.metrics.GpuCollector;
-import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Explain;
 import dev.tranche.extender.verb.Inspection;
 import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.verb.ReadinessGate;
 import dev.tranche.extender.verb.SchedulerAdvice;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -24,6 +24,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -39,7 +40,8 @@ public final class OpsRoutes {
 
   private static final Logger log = LoggerFactory.getLogger(OpsRoutes.class);
 
-  private final Core core;
+  private final ReadinessGate readiness;
+  private final Explain explain;
   private final Loop loop;
   private final PrometheusMeterRegistry registry;
   private final GpuCollector gpus;
@@ -49,23 +51,28 @@ public final class OpsRoutes {
   private final Function<String, Future<Optional<String>>> schedulerMessages;
 
   /**
-   * @param missing what readiness lacks beside the core's own needs, as a sentence
+   * @param inspection taken on the loop
+   * @param missing what readiness lacks beside what the gate says, as a sentence
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
    */
   public OpsRoutes(
-      Core core,
+      ReadinessGate readiness,
+      Explain explain,
+      Supplier<Inspection> inspection,
       Loop loop,
       PrometheusMeterRegistry registry,
       GpuCollector gpus,
       Supplier<Optional<String>> missing,
-      Function<String, Future<Optional<String>>> schedulerMessages) {
-    this.core = core;
+      Function<String, Future<Optional<String>>> schedulerMessages,
+      LongSupplier clockMs) {
+    this.readiness = readiness;
+    this.explain = explain;
     this.loop = loop;
     this.registry = registry;
     this.gpus = gpus;
     this.missing = missing;
     this.schedulerMessages = schedulerMessages;
-    this.inspections = new Inspections(() -> loop.ask(() -> Inspection.of(core)), core::nowMs);
+    this.inspections = new Inspections(() -> loop.ask(inspection), clockMs);
     this.shed =
         Counter.builder("tranche.extender.pages.shed")
             .description("Pages of the metrics port refused because others are being made.")
@@ -144,7 +151,7 @@ public final class OpsRoutes {
   }
 
   private void ready(RoutingContext call) {
-    loop.ask(() -> new Lacks(core.notReady(), core.hearing()))
+    loop.ask(() -> new Lacks(readiness.notReady(), readiness.awaitingFirstReports()))
         .onSuccess(
             lacks -> {
               Optional<String> why = missing.get().or(lacks::all);
@@ -174,7 +181,7 @@ public final class OpsRoutes {
     String pod = call.request().getParam("pod", "");
     boolean json = wantsJson(call);
     Future<Optional<String>> text =
-        loop.ask(() -> Explain.of(core, pod))
+        loop.ask(() -> explain.of(pod))
             .compose(known -> vertx.executeBlocking(() -> known.map(Supplier::get), false))
             .compose(known -> withSchedulerMessage(Objects.requireNonNull(known)))
             .map(known -> known.map(found -> written(found, json)));

@@ -1,7 +1,7 @@
 package dev.tranche.extender.http;
 
-import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.verb.ReadinessGate;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;
@@ -29,19 +29,28 @@ public final class VerbServer extends VerticleBase {
   private static final long HAND_OVER_S_MAX = 10;
 
   private final SocketAddress address;
-  private final Core core;
+  private final ReadinessGate readiness;
+  private final Runnable tick;
   private final Function<Loop, VerbRoutes> routes;
   private @Nullable HttpServer server;
 
-  public VerbServer(SocketAddress address, Core core, Function<Loop, VerbRoutes> routes) {
+  /**
+   * @param tick the clock's turn, on the loop
+   */
+  public VerbServer(
+      SocketAddress address,
+      ReadinessGate readiness,
+      Runnable tick,
+      Function<Loop, VerbRoutes> routes) {
     this.address = address;
-    this.core = core;
+    this.readiness = readiness;
+    this.tick = tick;
     this.routes = routes;
   }
 
   @Override
   public Future<?> start() {
-    vertx.setPeriodic(TICK_MS, ignored -> core.tick());
+    vertx.setPeriodic(TICK_MS, ignored -> tick.run());
     return Future.succeededFuture();
   }
 
@@ -84,7 +93,7 @@ public final class VerbServer extends VerticleBase {
    */
   private Handler<HttpServerRequest> handingOver(Handler<HttpServerRequest> requests) {
     return request -> {
-      if (core.gated()) {
+      if (readiness.closed()) {
         HttpConnection connection = request.connection();
         if (request.version() == HttpVersion.HTTP_1_1) {
           request.response().putHeader("Connection", "close");

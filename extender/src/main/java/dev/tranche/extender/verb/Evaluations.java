@@ -1,10 +1,12 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.api.Demand;
+import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadCache.News;
+import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
@@ -50,7 +52,7 @@ public final class Evaluations {
   /** Lines of nodes that were forgotten. */
   private final Deque<Integer> freed = new ArrayDeque<>();
 
-  Evaluations(Ledger ledger, LoadCache loads, Fleet fleet) {
+  public Evaluations(Ledger ledger, LoadCache loads, Fleet fleet) {
     this.ledger = ledger;
     this.loads = loads;
     this.fleet = fleet;
@@ -246,9 +248,12 @@ public final class Evaluations {
     }
   }
 
-  /** What newcomers may use is expected otherwise now. */
-  void allChanged() {
-    slots.values().forEach(slot -> slot.changed = true);
+  /** Before the cache of loads is told of these readings; they may change every node. */
+  void learn(Event.Reported report, Map<String, LoadReading> readings) {
+    if (fleet.learn(report, readings)) {
+      // What newcomers may use is expected otherwise now.
+      slots.values().forEach(slot -> slot.changed = true);
+    }
   }
 
   /** Something about a node is different now. */

@@ -1,6 +1,7 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
@@ -16,6 +17,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /**
@@ -27,7 +29,15 @@ public final class Explain {
       "kube-scheduler has not asked this extender about the pod of late; these are all nodes by their"
           + " GPUs now, also those that the pod's nodeSelector, affinity or tolerations exclude";
 
-  private Explain() {}
+  private final Ledger ledger;
+  private final NodeEvaluator evaluator;
+  private final Explanations explanations;
+
+  public Explain(Ledger ledger, NodeEvaluator evaluator, Explanations explanations) {
+    this.ledger = ledger;
+    this.evaluator = evaluator;
+    this.explanations = explanations;
+  }
 
   /** Adds to the answer what it was given on the loop; on any thread. */
   @FunctionalInterface
@@ -41,25 +51,25 @@ public final class Explain {
    * @param key {@code namespace/name}
    * @return writes the answer, on any thread
    */
-  public static Optional<Supplier<JsonObject>> of(Core core, String key) {
-    Optional<Trace> trace = core.explanations.get(key);
-    return core.ledger.pods().stream()
+  public Optional<Supplier<JsonObject>> of(String key) {
+    Optional<Trace> trace = explanations.get(key);
+    return ledger.pods().stream()
         .filter(p -> key.endsWith(p.name()) && p.key().equals(key))
         .findFirst()
         .or(() -> trace.map(Trace::pod))
-        .map(p -> known(core, p, trace.filter(t -> t.pod().uid().equals(p.uid()))));
+        .map(p -> known(p, trace.filter(t -> t.pod().uid().equals(p.uid()))));
   }
 
-  private static Supplier<JsonObject> known(Core core, PodFacts pod, Optional<Trace> trace) {
-    Optional<Hold> hold = core.ledger.hold(pod.uid());
+  private Supplier<JsonObject> known(PodFacts pod, Optional<Trace> trace) {
+    Optional<Hold> hold = ledger.hold(pod.uid());
     Part part =
         trace
-            .map(t -> decided(core, t))
+            .map(this::decided)
             .orElseGet(
                 () ->
                     pod.node() == null && !pod.ended()
-                        ? judged(core, pod, hold)
-                        : hold.map(h -> placed(core, pod, h)).orElse(json -> {}));
+                        ? judged(pod)
+                        : hold.map(h -> placed(pod, h)).orElse(json -> {}));
     return () -> {
       JsonObject json = head(pod, hold);
       part.write(json);
@@ -96,13 +106,13 @@ public final class Explain {
         .put("replicasByGpu", new JsonObject(Map.copyOf(hold.held())));
   }
 
-  private static Part decided(Core core, Trace trace) {
+  private Part decided(Trace trace) {
     // A waiting pod asks about now, a bound one about then.
     List<Evaluation> refused =
         trace.chosen() != null
             ? trace.refused().nearest()
             : trace.refused().nearest().stream()
-                .map(then -> core.evaluate(trace.pod(), then.node()))
+                .map(then -> evaluator.evaluate(trace.pod(), then.node()))
                 .toList();
     return json -> {
       json.put("policy", trace.policy().toString()).put("decidedAt", trace.at().toString());
@@ -139,9 +149,9 @@ public final class Explain {
   }
 
   /** Decided by another replica, or by nobody of ours: the GPUs, as they would be without it. */
-  private static Part placed(Core core, PodFacts pod, Hold hold) {
-    Evaluation without = core.evaluate(pod, hold.node());
-    Policy policy = core.policyOf(pod);
+  private Part placed(PodFacts pod, Hold hold) {
+    Evaluation without = evaluator.evaluate(pod, hold.node());
+    Policy policy = evaluator.policyOf(pod);
     return json -> {
       List<GpuView> taken =
           without.gpus().stream().filter(g -> hold.held().containsKey(g.uuid())).toList();
@@ -168,17 +178,16 @@ public final class Explain {
    * kube-scheduler has asked another replica, or nobody: what this one would say now. What a pod
    * says of nodes we do not keep.
    */
-  private static Part judged(Core core, PodFacts pod, Optional<Hold> hold) {
-    long nowMs = core.nowMs();
-    String own = hold.map(Hold::node).orElse("");
+  private Part judged(PodFacts pod) {
+    Function<String, Fleet.Seen> seenNow = evaluator.seen(pod);
     var looked = new ArrayList<Looked>();
-    for (String name : core.ledger.nodes()) {
-      Fleet.Seen seen = core.seen(pod, name, own, nowMs);
+    for (String name : ledger.nodes()) {
+      Fleet.Seen seen = seenNow.apply(name);
       if (!seen.gpus().isEmpty()) {
-        looked.add(new Looked(name, core.ledger.replicasPerGpu(name, pod.resource()), seen));
+        looked.add(new Looked(name, ledger.replicasPerGpu(name, pod.resource()), seen));
       }
     }
-    Policy policy = core.policyOf(pod);
+    Policy policy = evaluator.policyOf(pod);
     return json -> judge(json, pod, policy, looked);
   }
 

@@ -9,6 +9,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.BiConsumer;
 import org.jspecify.annotations.Nullable;
 
 /** What was decided of late, and on what grounds, for whoever asks why. */
@@ -27,6 +28,15 @@ public final class Explanations {
           // To tidy up is less than to wake another thread for it, three times for each pod.
           .executor(Runnable::run)
           .build();
+
+  private final BiConsumer<PodFacts, String> owners;
+
+  /**
+   * @param owners tells a pod's owner why it waits
+   */
+  public Explanations(BiConsumer<PodFacts, String> owners) {
+    this.owners = owners;
+  }
 
   /**
    * @param score as it was told to kube-scheduler; null where prioritize was not asked
@@ -58,6 +68,11 @@ public final class Explanations {
     var refusals = Refusals.of(refused);
     byKey.put(
         pod.key(), new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
+  }
+
+  /** No node takes the pod for now. */
+  void rejected(PodFacts pod, List<Evaluation> refused) {
+    owners.accept(pod, Figures.event(refused));
   }
 
   void prioritized(PodFacts pod, Policy policy, List<Evaluation> evaluations, int[] scores) {

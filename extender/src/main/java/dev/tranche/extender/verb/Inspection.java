@@ -1,8 +1,10 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
 import java.util.ArrayList;
@@ -31,20 +33,24 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
       List<Hold> holds,
       Map<String, Integer> formerReplicas) {}
 
-  public static Inspection of(Core core) {
+  /**
+   * @param waitingPods rejected ones that are woken when a GPU has room
+   */
+  public static Inspection of(
+      Ledger ledger, LoadCache loads, Evaluations evaluations, int waitingPods, long nowMs) {
     var nodes = new ArrayList<Node>();
     var stages = new TreeMap<String, Integer>();
     for (String stage : List.of("tentative", "binding", "bound", "confirmed")) {
       stages.put(stage, 0);
     }
-    for (String name : core.ledger.nodes().stream().sorted().toList()) {
-      Node node = node(core, name);
-      core.ledger.holds(name).forEach(h -> stages.merge(stage(h), 1, Integer::sum));
+    for (String name : ledger.nodes().stream().sorted().toList()) {
+      Node node = node(ledger, loads, evaluations, name, nowMs);
+      ledger.holds(name).forEach(h -> stages.merge(stage(h), 1, Integer::sum));
       if (!node.gpus().isEmpty() || !node.unplaced().isEmpty()) {
         nodes.add(node);
       }
     }
-    return new Inspection(nodes, stages, core.waiting.size());
+    return new Inspection(nodes, stages, waitingPods);
   }
 
   /** As it is called in metrics and pages. */
@@ -52,16 +58,16 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
     return hold.confirmed() ? "confirmed" : hold.stage().name().toLowerCase(java.util.Locale.ROOT);
   }
 
-  private static Node node(Core core, String name) {
-    long nowMs = core.nowMs();
-    NodeView view = core.ledger.view(name, hold -> true, nowMs);
+  private static Node node(
+      Ledger ledger, LoadCache loads, Evaluations evaluations, String name, long nowMs) {
+    NodeView view = ledger.view(name, hold -> true, nowMs);
     var gpus = new ArrayList<Gpu>();
     // The same that the verbs look at: ones of its own would be a twentieth of the heap.
-    List<GpuView> views = core.evaluations.gpus(name, nowMs);
-    var holds = core.ledger.holds(name);
+    List<GpuView> views = evaluations.gpus(name, nowMs);
+    var holds = ledger.holds(name);
     for (int i = 0; i < views.size(); i++) {
       String uuid = views.get(i).uuid();
-      Optional<LoadReading> reading = core.loads.get(name, uuid);
+      Optional<LoadReading> reading = loads.get(name, uuid);
       List<Hold> here = holds.stream().filter(h -> h.held().containsKey(uuid)).toList();
       gpus.add(
           new Gpu(
@@ -71,7 +77,7 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
               reading.map(LoadReading::memoryUsedBytes).orElse(0L),
               reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
               here,
-              formerReplicas(core, here, views.get(i).replicas())));
+              formerReplicas(ledger, here, views.get(i).replicas())));
     }
     return new Node(
         name,
@@ -80,10 +86,11 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
         holds.stream().filter(h -> h.placement() == null).toList());
   }
 
-  private static Map<String, Integer> formerReplicas(Core core, List<Hold> holds, int replicas) {
+  private static Map<String, Integer> formerReplicas(
+      Ledger ledger, List<Hold> holds, int replicas) {
     var former = new HashMap<String, Integer>();
     for (Hold hold : holds) {
-      core.ledger
+      ledger
           .pod(hold.uid())
           .map(PodFacts::stampedReplicas)
           .filter(stamp -> stamp.orElse(replicas) != replicas)

@@ -28,8 +28,7 @@ import org.jspecify.annotations.Nullable;
 public final class Packing {
   private static final int WHOLE_MILLI = 1_000;
 
-  /** Of all nodes and their pods; informers tell it. */
-  public final HostRooms hosts = new HostRooms();
+  private final HostRooms hosts = new HostRooms();
 
   private final Packer packer = new Packer();
   private final Map<String, Seen> rooms = new HashMap<>();
@@ -50,6 +49,32 @@ public final class Packing {
   /** Safe from any thread. */
   public void requested(String uid, HostRequest request) {
     requests.put(uid, request);
+  }
+
+  /** An informer's pod, whether it asks for a GPU or not. Safe from any thread. */
+  public void podSeen(String uid, @Nullable String node, boolean ended, HostRequest request) {
+    requested(uid, request);
+    hosts.pod(uid, node, ended, request);
+  }
+
+  /** Safe from any thread. */
+  public void podGone(String uid) {
+    hosts.podGone(uid);
+  }
+
+  /** An informer's node. Safe from any thread. */
+  public void nodeSeen(String node, HostRequest allocatable) {
+    hosts.node(node, allocatable);
+  }
+
+  /** Safe from any thread. */
+  public void nodeGone(String node) {
+    hosts.nodeGone(node);
+  }
+
+  /** Pods whose CPU and memory on their nodes are known. */
+  public int pods() {
+    return hosts.pods();
   }
 
   /** Different shapes of pods that are told apart. */

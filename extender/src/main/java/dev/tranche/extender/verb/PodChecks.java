@@ -17,7 +17,7 @@ import java.util.function.Function;
  * order. A question that fails, or that is one too many, is not answered: the Ledger keeps the hold
  * and asks again. Confined to the loop.
  */
-final class PodChecks {
+public final class PodChecks {
   /** Binds use the same workers, and are more urgent. */
   static final int IN_FLIGHT_MAX = 16;
 
@@ -25,7 +25,7 @@ final class PodChecks {
   static final int WAITING_MAX = 1_024;
 
   private final ExtenderMetrics metrics;
-  private Function<String, Future<Optional<PodFacts>>> pods;
+  private final Function<String, Future<Optional<PodFacts>>> pods;
   private int inFlight;
 
   /** By uid, in their order. */
@@ -36,13 +36,9 @@ final class PodChecks {
   /**
    * @param pods by {@code namespace/name}; completes on the loop
    */
-  PodChecks(Function<String, Future<Optional<PodFacts>>> pods, ExtenderMetrics metrics) {
+  public PodChecks(Function<String, Future<Optional<PodFacts>>> pods, ExtenderMetrics metrics) {
     this.pods = pods;
     this.metrics = metrics;
-  }
-
-  void readBy(Function<String, Future<Optional<PodFacts>>> reader) {
-    pods = reader;
   }
 
   void check(Decision.CheckPod check, long nowMs, Consumer<Event> answer) {

@@ -2,7 +2,6 @@ package dev.tranche.extender.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -31,7 +30,7 @@ final class HandOverIT {
       """;
 
   private final Vertx vertx = Vertx.vertx();
-  private final Verbs verbs = Verbs.idle(new ExtenderMetrics(new SimpleMeterRegistry()));
+  private final Verbs verbs = Verbs.idle(new SimpleMeterRegistry());
 
   @AfterEach
   void stop() {
@@ -45,7 +44,8 @@ final class HandOverIT {
     var server =
         new VerbServer(
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
-            verbs.core(),
+            verbs.world().readiness,
+            () -> {},
             loop -> verbs.routes(loop, Gate.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();
     server.listen(new TestAuthority("ours").server(), null).await();
@@ -61,8 +61,8 @@ final class HandOverIT {
     Answer second = ask(client, http, server.port());
     assertThat(second.from()).isEqualTo(first.from());
 
-    verbs.core().synced();
-    verbs.core().gate(() -> Optional.of("another leads"));
+    verbs.world().synced();
+    verbs.world().readiness.closeWhile(() -> Optional.of("another leads"));
     Answer third = ask(client, http, server.port());
     assertThat(third.from()).isEqualTo(first.from());
     assertThat(third.body()).contains("another leads");

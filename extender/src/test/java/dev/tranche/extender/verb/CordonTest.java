@@ -33,19 +33,19 @@ class CordonTest {
             .addPodUses(use.clone().setContainer("b").setMemoryUsedBytes(100));
     var report = NodeReport.newBuilder().setRegistered(true).addGpus(gpu).build();
     var reading = ReportReader.read("node-1", report, world.nowMs);
-    world.core.reported(reading.report(), reading.readings());
+    world.state.reported(reading.report(), reading.readings());
   }
 
   @Test
   void gpuCordonedByItsNode_isRefused_withTheNodesReason() {
     report("pod ns/greedy uses more than its share");
-    var evaluation = world.core.evaluate(FakeWorld.pod("p", 3), "node-1");
+    var evaluation = world.evaluator.evaluate(FakeWorld.pod("p", 3), "node-1");
     assertThat(evaluation.outcome()).isEqualTo(new Outcome.DoesNotFit(Reason.UNFIT));
     assertThat(Figures.node(evaluation))
         .contains("cordoned: pod ns/greedy uses more than its share");
     assertThat(Figures.largestHole(evaluation)).isZero();
     report("");
-    Evaluation free = world.core.evaluate(FakeWorld.pod("p", 3), "node-1");
+    Evaluation free = world.evaluator.evaluate(FakeWorld.pod("p", 3), "node-1");
     assertThat(free.placement()).isPresent();
     assertThat(Figures.largestHole(free)).isEqualTo(10);
   }
@@ -53,7 +53,7 @@ class CordonTest {
   @Test
   void usesOfAPodsContainers_areOne() {
     report("");
-    assertThat(world.core.loads.get("node-1", "GPU-a").orElseThrow().memoryUsedBytesByPod())
+    assertThat(world.loads.get("node-1", "GPU-a").orElseThrow().memoryUsedBytesByPod())
         .isEqualTo(Map.of("ns/greedy", 400L));
   }
 }

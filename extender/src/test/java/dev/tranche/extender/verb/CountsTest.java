@@ -25,7 +25,8 @@ final class CountsTest {
 
   @Test
   void denials_areCountedByReason() {
-    new Filter(world.core, new Asked(), 0)
+    world
+        .filter()
         .filter(FakeWorld.pod("p", 3, "tranche.dev/gpu-uuid=!a1"), List.of("a", "b"), false);
     assertThat(denied("memory")).isOne();
     assertThat(denied("no_report")).isOne();
@@ -43,7 +44,7 @@ final class CountsTest {
 
   @Test
   void drift_isCountedOnce() {
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
     world.holdings = Map.of("ns/p", Map.of("main", Map.of("a1", 3)));
     report();
     report();
@@ -53,11 +54,11 @@ final class CountsTest {
   @Test
   void reservations_areShownByStage_andCountedWhenTheyExpire() {
     var pod = FakeWorld.pod("p", 3);
-    Placement place = world.core.evaluate(pod, "a").placement().orElseThrow();
-    world.core.told(new Event.Reserve(pod, "a", place));
+    Placement place = world.evaluator.evaluate(pod, "a").placement().orElseThrow();
+    world.state.apply(new Event.Reserve(pod, "a", place));
     assertThat(gauge("tranche_extender_holds", "stage", "tentative")).isOne();
     world.nowMs += Timing.DEFAULT.tentativeMs();
-    world.core.tick();
+    world.tick();
     assertThat(gauge("tranche_extender_holds", "stage", "tentative")).isZero();
     assertThat(world.registry.get("tranche.extender.holds.expired").counter().count()).isOne();
   }
@@ -73,7 +74,7 @@ final class CountsTest {
   /** At the next scrape. */
   private double gauge(String name, String label, String value) {
     var collector = new GpuCollector();
-    collector.show(Inspection.of(world.core));
+    collector.show(world.inspection());
     return collector.collect().stream()
         .filter(snapshot -> snapshot.getMetadata().getName().equals(name))
         .flatMap(snapshot -> ((GaugeSnapshot) snapshot).getDataPoints().stream())

@@ -19,7 +19,7 @@ final class EvaluationsTest {
   }
 
   private Evaluation of(String node) {
-    return world.core.evaluate(FakeWorld.pod("p", 3), node);
+    return world.evaluator.evaluate(FakeWorld.pod("p", 3), node);
   }
 
   @Test
@@ -37,7 +37,7 @@ final class EvaluationsTest {
   @Test
   void hold_isSeenAtOnceAndFadesWithReadingsOnly() {
     of("a");
-    world.core.told(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
     Evaluation young = of("a");
     assertThat(young.gpus().getFirst().freeReplicas()).isEqualTo(5);
     world.nowMs += Timing.DEFAULT.youngMs() / 2;
@@ -46,13 +46,13 @@ final class EvaluationsTest {
     assertThat(of("a").gpus().getFirst().smLoad()).isEqualTo(young.gpus().getFirst().smLoad());
     world.report("a", new Gpu("a0", 0.2, 0));
     assertThat(of("a").gpus().getFirst().smLoad()).isLessThan(young.gpus().getFirst().smLoad());
-    world.core.told(new Event.PodGone("q", "ns/q"));
+    world.state.apply(new Event.PodGone("q", "ns/q"));
     assertThat(of("a").gpus().getFirst().freeReplicas()).isEqualTo(10);
   }
 
   @Test
   void hold_fadesByTimeAlone_whenReadingsHaveStoppedForLong() {
-    world.core.told(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
     world.nowMs += 20_000;
     Evaluation stale = of("a");
     world.nowMs += Timing.DEFAULT.newcomerMs();
@@ -81,12 +81,12 @@ final class EvaluationsTest {
   void changedNode_isForgottenByAllKindsOfPods() {
     of("a");
     of("b");
-    Evaluation larger = world.core.evaluate(FakeWorld.pod("q", 4), "b");
-    assertThat(world.core.evaluations.evaluations()).isEqualTo(3);
+    Evaluation larger = world.evaluator.evaluate(FakeWorld.pod("q", 4), "b");
+    assertThat(world.evaluations.evaluations()).isEqualTo(3);
     world.report("b", new Gpu("b0", 0.7, 0));
     of("b");
-    assertThat(world.core.evaluations.evaluations()).isEqualTo(2);
-    assertThat(world.core.evaluate(FakeWorld.pod("q", 4), "b").headroom())
+    assertThat(world.evaluations.evaluations()).isEqualTo(2);
+    assertThat(world.evaluator.evaluate(FakeWorld.pod("q", 4), "b").headroom())
         .isLessThan(larger.headroom());
   }
 
@@ -94,12 +94,12 @@ final class EvaluationsTest {
   void numberOfAName_mayBecomeAnothers_andOutlivesItsNode() {
     var pod = FakeWorld.pod("p", 3);
     String a = new String(new char[] {'a'});
-    Core.Evaluator evaluator = world.core.evaluator(pod);
+    NodeEvaluator.ForPod evaluator = world.evaluator.forPod(pod);
     assertThat(evaluator.of(a, 700)).isSameAs(of("a")).isSameAs(evaluator.of(a, 700));
     assertThat(evaluator.of("b", 700)).isSameAs(of("b"));
     assertThat(evaluator.of(a, 700)).isSameAs(of("a"));
-    world.core.told(new Event.StreamLost("a"));
-    world.core.told(new Event.NodeGone("a"));
+    world.state.apply(new Event.StreamLost("a"));
+    world.state.apply(new Event.NodeGone("a"));
     assertThat(evaluator.of(a, 700).silent()).isTrue();
     world.report("a", new Gpu("a0", 0.7, 0));
     assertThat(evaluator.of(a, 700)).isSameAs(of("a"));
@@ -108,19 +108,19 @@ final class EvaluationsTest {
 
   @Test
   void nodeThatIsGone_isNotRemembered() {
-    world.core.told(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
-    world.core.told(new Event.StreamLost("a"));
-    world.core.told(new Event.NodeGone("a"));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("q", 5, "tranche.dev/gpu=a0").on("a")));
+    world.state.apply(new Event.StreamLost("a"));
+    world.state.apply(new Event.NodeGone("a"));
     of("never");
     of("a");
     of("b");
     // Its pod still is on it.
-    assertThat(world.core.evaluations.nodes()).isEqualTo(2);
-    world.core.told(new Event.PodGone("q", "ns/q"));
+    assertThat(world.evaluations.nodes()).isEqualTo(2);
+    world.state.apply(new Event.PodGone("q", "ns/q"));
     world.nowMs += Timing.DEFAULT.tombstoneMs();
-    world.core.tick();
+    world.tick();
     of("a");
-    assertThat(world.core.evaluations.nodes()).isOne();
+    assertThat(world.evaluations.nodes()).isOne();
   }
 
   @Test
@@ -128,9 +128,10 @@ final class EvaluationsTest {
     for (int share = 1; share <= 9; share++) {
       for (int i = 0; i < Evaluations.SHAPES_MAX; i++) {
         var pod = FakeWorld.pod("p", share, "tranche.dev/shape=" + i);
-        assertThat(world.core.evaluate(pod, "a").ask().demand().peakReplicas()).isEqualTo(share);
+        assertThat(world.evaluator.evaluate(pod, "a").ask().demand().peakReplicas())
+            .isEqualTo(share);
       }
     }
-    assertThat(world.core.evaluations.shapes()).isEqualTo(Evaluations.SHAPES_MAX);
+    assertThat(world.evaluations.shapes()).isEqualTo(Evaluations.SHAPES_MAX);
   }
 }

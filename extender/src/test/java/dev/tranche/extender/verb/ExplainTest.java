@@ -20,7 +20,7 @@ final class ExplainTest {
   @Test
   void boundByAnotherReplica_isReconstructed() {
     world.report("a", new Gpu("a0", 0.2, 0), new Gpu("a1", 0.1, 0));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
     JsonObject explained = explained();
     assertThat(explained.getString("state")).isEqualTo("bound");
     assertThat(explained.getString("note")).contains("the pod's annotation");
@@ -32,7 +32,7 @@ final class ExplainTest {
   @Test
   void waitingPodOfAnotherReplica_isJudgedNow() {
     world.report("a", new Gpu("a0", 0.2, 0));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     JsonObject explained = explained();
     assertThat(explained.getString("state")).isEqualTo("waiting");
     assertThat(explained.getString("note"))
@@ -45,7 +45,7 @@ final class ExplainTest {
   @Test
   void rejectedPod_isExplainedGpuByGpu() {
     world.report("a", new Gpu("a0", 0.2, 10 * FakeWorld.GIB));
-    new Filter(world.core, new Asked(), 0).filter(FakeWorld.pod("p", 3), List.of("a"), false);
+    world.filter().filter(FakeWorld.pod("p", 3), List.of("a"), false);
     JsonObject explained = explained();
     assertThat(explained.getJsonArray("refused").getJsonObject(0).getString("reason"))
         .contains("too little real free memory");
@@ -60,7 +60,7 @@ final class ExplainTest {
       world.report("used-" + i, new Gpu("u" + i, 0.2, 9 * FakeWorld.GIB));
       world.report("free-" + i, new Gpu("g" + i, 0.2, 0));
     }
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     JsonObject explained = explained();
     assertThat(explained.getJsonArray("fitted")).hasSize(Explanations.NODES_MAX);
     assertThat(explained.getInteger("fittedCount")).isEqualTo(100);
@@ -76,9 +76,9 @@ final class ExplainTest {
   void podOfAnotherReplica_doesNotStandInItsOwnWay() {
     world.report("a", new Gpu("a0", 0.2, 0));
     PodFacts pod = FakeWorld.pod("p", 8);
-    world.core.told(new Event.PodSeen(pod));
-    Placement place = world.core.evaluate(pod, "a").placement().orElseThrow();
-    world.core.told(new Event.Reserve(pod, "a", place));
+    world.state.apply(new Event.PodSeen(pod));
+    Placement place = world.evaluator.evaluate(pod, "a").placement().orElseThrow();
+    world.state.apply(new Event.Reserve(pod, "a", place));
     assertThat(explained().getJsonArray("fitted")).hasSize(1);
   }
 
@@ -86,27 +86,27 @@ final class ExplainTest {
   void gpuHeldForANominatedPod_isNotHeldAgainstOneOfHigherPriority() {
     world.report("a", new Gpu("a0", 0.2, 0));
     PodFacts nominated = FakeWorld.pod("n", 10).with(new Standing(5, Map.of(), 1, false, "a"));
-    Placement place = world.core.evaluate(nominated, "a").placement().orElseThrow();
-    world.core.told(new Event.Nominate(nominated, Map.of("a", place), "a"));
-    world.core.told(new Event.PodSeen(nominated));
+    Placement place = world.evaluator.evaluate(nominated, "a").placement().orElseThrow();
+    world.state.apply(new Event.Nominate(nominated, Map.of("a", place), "a"));
+    world.state.apply(new Event.PodSeen(nominated));
     PodFacts urgent = FakeWorld.pod("p", 3);
-    world.core.told(new Event.PodSeen(urgent.with(new Standing(6, Map.of(), 1, false, null))));
+    world.state.apply(new Event.PodSeen(urgent.with(new Standing(6, Map.of(), 1, false, null))));
     assertThat(explained().getJsonArray("fitted")).hasSize(1);
-    world.core.told(new Event.PodSeen(urgent.with(new Standing(4, Map.of(), 1, false, null))));
+    world.state.apply(new Event.PodSeen(urgent.with(new Standing(4, Map.of(), 1, false, null))));
     assertThat(explained().getJsonArray("fitted")).isEmpty();
   }
 
   private JsonObject explained() {
-    return Explain.of(world.core, "ns/p").orElseThrow().get();
+    return world.explain().of("ns/p").orElseThrow().get();
   }
 
   private void see(String pod, int replicas, String gpu, String node) {
-    world.core.told(
+    world.state.apply(
         new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on(node)));
   }
 
   @Test
   void unknownPod_isNone() {
-    assertThat(Explain.of(world.core, "ns/p")).isEmpty();
+    assertThat(world.explain().of("ns/p")).isEmpty();
   }
 }

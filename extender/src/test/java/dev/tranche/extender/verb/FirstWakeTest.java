@@ -18,13 +18,13 @@ final class FirstWakeTest {
   private void ticks(int count) {
     for (int i = 0; i < 4 * count; i++) {
       world.nowMs += 250;
-      world.core.tick();
+      world.tick();
     }
   }
 
   private void start() {
-    world.core.gate(() -> gate);
-    world.core.told(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
+    world.readiness.closeWhile(() -> gate);
+    world.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
     world.report("a", new FakeWorld.Gpu("GPU-a", 0, 0));
   }
 

@@ -31,11 +31,11 @@ final class NewcomersTest {
   }
 
   private GpuView gpu() {
-    return world.core.evaluate(FakeWorld.pod("p", 3), "a").gpus().getFirst();
+    return world.evaluator.evaluate(FakeWorld.pod("p", 3), "a").gpus().getFirst();
   }
 
   private void bound(String name) {
-    world.core.told(new Event.PodSeen(FakeWorld.pod(name, 3, "tranche.dev/gpu=a0").on("a")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod(name, 3, "tranche.dev/gpu=a0").on("a")));
   }
 
   private void read(long passedMs, Map<String, Double> smByPod) {
@@ -109,7 +109,7 @@ final class NewcomersTest {
     read(1, Map.of("ns/old", 0.9));
     bound("pulls");
     read(2 * YOUNG_MS, Map.of("ns/old", 0.9));
-    world.core.told(new Event.PodGone("old", "ns/old"));
+    world.state.apply(new Event.PodGone("old", "ns/old"));
     leave(1, 0.85);
     assertThat(most(gpu().outlook())).isGreaterThan(1.5);
     leave(YOUNG_MS, 0.1);
@@ -158,7 +158,7 @@ final class NewcomersTest {
   void podThatNeverWorks_isTakenAtThatInTheEnd() {
     bound("old");
     read(1, Map.of("ns/old", 0.2));
-    world.core.told(new Event.PodGone("old", "ns/old"));
+    world.state.apply(new Event.PodGone("old", "ns/old"));
     bound("idle");
     read(Timing.DEFAULT.lateMs() - 1, Map.of("ns/idle", 0.0));
     assertThat(most(gpu().outlook())).isEqualTo(1);
@@ -170,9 +170,9 @@ final class NewcomersTest {
   void firstPodOfANode_isANewcomerUntilItHasWorked_whereOtherNodesNameTheirs() {
     bound("old");
     read(1, Map.of("ns/old", 0.2));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("first", 3, "tranche.dev/gpu=b0").on("b")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("first", 3, "tranche.dev/gpu=b0").on("b")));
     readsItsModel(3 * YOUNG_MS);
-    var gpu = world.core.evaluate(FakeWorld.pod("p", 3), "b").gpus().getFirst();
+    var gpu = world.evaluator.evaluate(FakeWorld.pod("p", 3), "b").gpus().getFirst();
     assertThat(most(gpu.outlook())).isEqualTo(1);
   }
 
@@ -205,7 +205,7 @@ final class NewcomersTest {
       bound("brief-" + i);
       read(1, Map.of("ns/brief-" + i, 0.3));
       read(YOUNG_MS / 2, Map.of("ns/brief-" + i, 0.3));
-      world.core.told(new Event.PodGone("brief-" + i, "ns/brief-" + i));
+      world.state.apply(new Event.PodGone("brief-" + i, "ns/brief-" + i));
     }
     assertThat(gpu().outlook().odds()).isEqualTo(Odds.GUESS);
     bound("pod");
@@ -235,7 +235,7 @@ final class NewcomersTest {
   private void worksAndGoes(String name) {
     read(1, Map.of("ns/" + name, 0.3));
     read(YOUNG_MS, Map.of("ns/" + name, 0.3));
-    world.core.told(new Event.PodGone(name, "ns/" + name));
+    world.state.apply(new Event.PodGone(name, "ns/" + name));
   }
 
   @Test
@@ -253,10 +253,10 @@ final class NewcomersTest {
       PodFacts pod = FakeWorld.pod(each, 3 * uuids.length);
       var shares = Arrays.stream(uuids).map(uuid -> new Placement.Share(uuid, 3)).toList();
       var place = Placement.of(List.of(new Placement.Container("main", shares)));
-      world.core.apply(new Event.BindStarted(pod, "a", place));
+      world.state.assign(new Event.BindStarted(pod, "a", place));
       readOn(1, Map.of("ns/" + each, 0.3), uuids);
       readOn(YOUNG_MS, Map.of("ns/" + each, 0.3), uuids);
-      world.core.told(new Event.PodGone(each, "ns/" + each));
+      world.state.apply(new Event.PodGone(each, "ns/" + each));
     }
     return exactly() - before;
   }
@@ -274,7 +274,7 @@ final class NewcomersTest {
     for (int i = 0; i < 200; i++) {
       bound("pod-" + i);
       read(YOUNG_MS, Map.of("ns/pod-" + i, 0.3));
-      world.core.told(new Event.PodGone("pod-" + i, "ns/pod-" + i));
+      world.state.apply(new Event.PodGone("pod-" + i, "ns/pod-" + i));
     }
     assertThat(gpu().outlook().odds()).isEqualTo(Odds.GUESS);
   }
@@ -289,13 +289,13 @@ final class NewcomersTest {
       read(1, Map.of("ns/pod-" + i, 0.3));
       world.report("idle", new Gpu("i0", 0, 0));
       read(YOUNG_MS, Map.of("ns/pod-" + i, 0.3));
-      world.core.told(new Event.PodGone("pod-" + i, "ns/pod-" + i));
+      world.state.apply(new Event.PodGone("pod-" + i, "ns/pod-" + i));
     }
     assertThat(odds(pod, "idle")).isNotEqualTo(Odds.GUESS).isEqualTo(odds(pod, "a"));
   }
 
   private Odds odds(PodFacts pod, String node) {
-    return world.core.evaluate(pod, node).gpus().getFirst().outlook().odds();
+    return world.evaluator.evaluate(pod, node).gpus().getFirst().outlook().odds();
   }
 
   /** How many are expected to use what they ask for. */

@@ -36,7 +36,7 @@ final class NomineesTest {
 
   private static FakeWorld replica() {
     var world = new FakeWorld(Policy.LOAD);
-    world.core.budgetsRead();
+    world.budgets.listed();
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
     return world;
   }
@@ -98,12 +98,12 @@ final class NomineesTest {
   @Test
   void nomination_thatIsClearedOrBound_isForgotten() {
     nominate("a");
-    assertThat(second.core.nominees.size()).isOne();
+    assertThat(second.nominees.size()).isOne();
     nominate(null);
-    assertThat(second.core.nominees.size()).isZero();
+    assertThat(second.nominees.size()).isZero();
     nominate("a");
     tell(new Event.PodSeen(urgent("a").on("a")));
-    assertThat(second.core.nominees.size()).isZero();
+    assertThat(second.nominees.size()).isZero();
   }
 
   @Test
@@ -133,13 +133,12 @@ final class NomineesTest {
     victims().forEach(this::leaves);
     second.report("b", new Gpu("b0", 0, 0));
     first = second;
-    assertThat(
-            new Filter(second.core, new Asked(), 0).filter(urgent("a"), List.of("a", "b"), false))
+    assertThat(second.filter().filter(urgent("a"), List.of("a", "b"), false))
         .isEqualTo(
             new Filter.Answer.Nodes(
                 List.of("b"), Map.of("a", dev.tranche.extender.placement.Reason.FULL)));
     offered("q", 1, LOW);
-    assertThat(second.core.ledger.hold("urgent")).get().extracting("node").isEqualTo("b");
+    assertThat(second.ledger.hold("urgent")).get().extracting("node").isEqualTo("b");
   }
 
   @Test
@@ -147,8 +146,8 @@ final class NomineesTest {
     nominated();
     second.report("b", new Gpu("b0", 0, 0));
     first = second;
-    new Filter(second.core, new Asked(), 0).filter(urgent("a"), List.of("a", "b"), false);
-    assertThat(second.core.ledger.hold("urgent")).get().extracting("node").isEqualTo("b");
+    second.filter().filter(urgent("a"), List.of("a", "b"), false);
+    assertThat(second.ledger.hold("urgent")).get().extracting("node").isEqualTo("b");
     // Asked while it is expected on b.
     offered("q", 5, LOW);
     passes(Timing.DEFAULT.tentativeMs() + 1);
@@ -165,10 +164,10 @@ final class NomineesTest {
     fill();
     nominate("a");
     offered("q", 1, LOW);
-    assertThat(second.core.ledger.nominations()).isZero();
-    second.core.budgetsRead();
+    assertThat(second.ledger.nominations()).isZero();
+    second.budgets.listed();
     offered("q", 1, LOW);
-    assertThat(second.core.ledger.nominations()).isOne();
+    assertThat(second.ledger.nominations()).isOne();
   }
 
   /** Each look at the clock costs 20 ms: one filter has time for a few of them only. */
@@ -185,8 +184,8 @@ final class NomineesTest {
     second.stepMs = 20;
     int before = 0;
     for (int asked = 0; asked < nominees; asked++) {
-      new Filter(second.core, new Asked(), 0).filter(FakeWorld.pod("q", 1), List.of("n0"), false);
-      int held = second.core.ledger.nominations();
+      second.filter().filter(FakeWorld.pod("q", 1), List.of("n0"), false);
+      int held = second.ledger.nominations();
       assertThat(held - before).isLessThan(4);
       before = held;
     }
@@ -199,13 +198,13 @@ final class NomineesTest {
       PodFacts pod = FakeWorld.pod("u" + i, 10);
       tell(new Event.PodSeen(pod.with(new Standing(HIGH, Map.of(), 1, false, "a"))));
     }
-    assertThat(second.core.nominees.size()).isEqualTo(Nominees.PODS_MAX);
+    assertThat(second.nominees.size()).isEqualTo(Nominees.PODS_MAX);
   }
 
   // --- what the API server shows, and what the one replica is asked that still lives ---
 
   private void nominated() {
-    var answer = new Preempt(first.core).preempt(urgent(null), Map.of("a", victimsOffered()));
+    var answer = first.preempt().preempt(urgent(null), Map.of("a", victimsOffered()));
     assertThat(((Preempt.Answer.Nodes) answer).victims().get("a"))
         .extracting(OfNode::uids)
         .isEqualTo(victims());
@@ -239,7 +238,7 @@ final class NomineesTest {
   }
 
   private void leaves(String uid) {
-    PodFacts pod = second.core.ledger.pod(uid).orElseThrow();
+    PodFacts pod = second.ledger.pod(uid).orElseThrow();
     tell(new Event.PodSeen(pod.with(new Standing(LOW, Map.of(), 1, true, null))));
   }
 
@@ -248,15 +247,15 @@ final class NomineesTest {
   }
 
   private void tell(Event event) {
-    second.core.told(event);
+    second.state.apply(event);
     if (first != second) {
-      first.core.told(event);
+      first.state.apply(event);
     }
   }
 
   private void passes(long ms) {
     second.nowMs += ms;
-    second.core.tick();
+    second.tick();
   }
 
   /** Whether it is offered the node, and would have a GPU there; it is not bound. */
@@ -264,11 +263,11 @@ final class NomineesTest {
     PodFacts pod =
         FakeWorld.pod(name, replicas).with(new Standing(priority, Map.of(), 1, false, null));
     boolean offered =
-        new Filter(first.core, new Asked(), 0).filter(pod, List.of("a"), false)
+        first.filter().filter(pod, List.of("a"), false)
                 instanceof Filter.Answer.Nodes(var nodes, var refused)
             && !nodes.isEmpty();
     if (offered) {
-      first.core.told(new Event.Release(name));
+      first.state.apply(new Event.Release(name));
     }
     return offered;
   }

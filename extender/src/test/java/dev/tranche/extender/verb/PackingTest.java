@@ -16,10 +16,10 @@ final class PackingTest {
 
   @Test
   void aRoomIsKept_asLongAsItsNodeIsThere() {
-    packing.hosts.node("a", FOUR);
+    packing.nodeSeen("a", FOUR);
     ask("a");
     assertThat(packing.rooms()).isOne();
-    packing.hosts.nodeGone("a");
+    packing.nodeGone("a");
     packing.forget("a");
     assertThat(packing.rooms()).isZero();
     // kube-scheduler had not heard of it yet.

@@ -84,16 +84,17 @@ final class PodChecksTest {
     var world = new FakeWorld(Policy.LOAD);
     world.report("a", new FakeWorld.Gpu("GPU-a", 0, 0));
     PodFacts pod = FakeWorld.pod("p", 3);
-    world.core.told(new Event.PodSeen(pod));
-    world.core.apply(
-        new Event.BindStarted(pod, "a", world.core.evaluate(pod, "a").placement().orElseThrow()));
-    world.core.told(new Event.BindDone("p"));
+    world.state.apply(new Event.PodSeen(pod));
+    world.state.assign(
+        new Event.BindStarted(
+            pod, "a", world.evaluator.evaluate(pod, "a").placement().orElseThrow()));
+    world.state.apply(new Event.BindDone("p"));
     world.onServer.put("ns/p", pod.on("a"));
     for (int i = 0; i < 200; i++) {
       world.nowMs += 1_000;
-      world.core.tick();
+      world.tick();
     }
-    assertThat(world.core.ledger.holds("a")).hasSize(1);
-    assertThat(world.core.ledger.pod("p").orElseThrow().node()).isEqualTo("a");
+    assertThat(world.ledger.holds("a")).hasSize(1);
+    assertThat(world.ledger.pod("p").orElseThrow().node()).isEqualTo("a");
   }
 }

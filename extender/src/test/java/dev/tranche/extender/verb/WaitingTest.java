@@ -17,7 +17,7 @@ final class WaitingTest {
   private static final List<String> NODES = IntStream.range(0, 5).mapToObj(i -> "n" + i).toList();
 
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final Filter filter = new Filter(world.core, new Asked(), 0);
+  private final Filter filter = world.filter();
 
   /** The pods that were tried, one for each kind and node. */
   private final List<String> tried = new ArrayList<>();
@@ -36,7 +36,7 @@ final class WaitingTest {
     assertThat(tried).hasSize(8 * NODES.size());
     assertThat(tried.subList(0, 8)).doesNotHaveDuplicates();
     assertThat(turns).isGreaterThan(4 * NODES.size());
-    assertThat(world.core.waiting.untriedNodes()).isZero();
+    assertThat(world.waiting.untriedNodes()).isZero();
   }
 
   @Test
@@ -62,7 +62,7 @@ final class WaitingTest {
     assertThat(world.woken).containsExactly("n3");
     world.nowMs += Waiting.BETWEEN_MS;
     turn();
-    assertThat(world.core.waiting.size()).isZero();
+    assertThat(world.waiting.size()).isZero();
   }
 
   @Test
@@ -74,14 +74,14 @@ final class WaitingTest {
     assertThat(world.woken).containsExactly("n0");
     world.nowMs += Waiting.BETWEEN_MS;
     turn();
-    assertThat(world.core.waiting.size()).isEqualTo(6);
+    assertThat(world.waiting.size()).isEqualTo(6);
     world.nowMs += Waiting.BETWEEN_MS;
     turn();
-    assertThat(world.core.waiting.size()).isEqualTo(4);
+    assertThat(world.waiting.size()).isEqualTo(4);
   }
 
   private void turn() {
-    world.core.waiting.wake(this::policy, world.core::nowMs, this::patch);
+    world.waiting.wake(this::policy, world::nowMs, this::patch);
   }
 
   private Policy policy(PodFacts pod) {
@@ -100,7 +100,7 @@ final class WaitingTest {
       String annotation = "tranche.dev/gpu-model=!A" + (different ? i : 0);
       filter.filter(FakeWorld.pod("p" + i, 3, annotation), NODES, false);
     }
-    assertThat(world.core.waiting.size()).isEqualTo(pods);
+    assertThat(world.waiting.size()).isEqualTo(pods);
   }
 
   /** More memory is free than before, and still not enough. */
