@@ -6,6 +6,8 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.verb.Api.BindOutcome;
 import io.vertx.core.Future;
 import java.util.HashMap;

@@ -3,6 +3,7 @@ package dev.tranche.extender.verb;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.snapshot.Evaluation;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;

@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.snapshot.Evaluations;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;

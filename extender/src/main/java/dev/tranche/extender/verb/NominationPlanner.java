@@ -10,6 +10,7 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.preempt.Candidates;
 import dev.tranche.extender.preempt.Victims;
+import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.verb.Nominees.Nominee;
 import dev.tranche.extender.verb.Nominees.Tried;
 import dev.tranche.extender.verb.Nominees.Unplanned;

@@ -3,6 +3,7 @@ package dev.tranche.extender.verb;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.snapshot.NodeEvaluator;
 import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.function.LongSupplier;

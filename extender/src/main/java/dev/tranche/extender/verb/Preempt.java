@@ -10,6 +10,7 @@ import dev.tranche.extender.preempt.Candidates;
 import dev.tranche.extender.preempt.Choice;
 import dev.tranche.extender.preempt.Victims;
 import dev.tranche.extender.preempt.Victims.Candidate;
+import dev.tranche.extender.snapshot.NodeEvaluator;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;

@@ -1,6 +1,7 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.snapshot.Evaluation;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;

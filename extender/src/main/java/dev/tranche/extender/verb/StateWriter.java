@@ -10,6 +10,9 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadCache.News;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.Evaluations;
+import dev.tranche.extender.snapshot.Packing;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
@@ -87,7 +90,7 @@ public final class StateWriter {
   }
 
   /** Completes when the node has acknowledged the assignment. */
-  Future<Void> assign(Event.BindStarted started) {
+  public Future<Void> assign(Event.BindStarted started) {
     return carryOut(started);
   }
 
@@ -109,7 +112,7 @@ public final class StateWriter {
   }
 
   /** The pod waits until one of these nodes has room. */
-  void rejected(PodFacts pod, List<Evaluation> refused) {
+  public void rejected(PodFacts pod, List<Evaluation> refused) {
     waiting.rejected(pod, refused);
   }
 

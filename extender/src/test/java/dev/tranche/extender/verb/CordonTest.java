@@ -10,6 +10,7 @@ import dev.tranche.api.node.PodUse;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.snapshot.Evaluation;
 import dev.tranche.extender.stream.ReportReader;
 import java.util.Map;
 import org.junit.jupiter.api.Test;

@@ -15,6 +15,10 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.snapshot.Evaluations;
+import dev.tranche.extender.snapshot.Fleet;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.Packing;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -33,25 +37,25 @@ import org.jspecify.annotations.Nullable;
  * is told to step.
  */
 public final class FakeWorld implements Nodes, Api {
-  static final long GIB = 1L << 30;
-  final List<String> woken = new ArrayList<>();
-  final Map<String, String> told = new HashMap<>();
-  final Map<String, PodFacts> onServer = new HashMap<>();
-  final List<Assignment> assigned = new ArrayList<>();
-  final MeterRegistry registry;
-  long nowMs = 100_000;
+  public static final long GIB = 1L << 30;
+  public final List<String> woken = new ArrayList<>();
+  public final Map<String, String> told = new HashMap<>();
+  public final Map<String, PodFacts> onServer = new HashMap<>();
+  public final List<Assignment> assigned = new ArrayList<>();
+  public final MeterRegistry registry;
+  public long nowMs = 100_000;
 
   /** So much passes whenever somebody looks at the clock. */
-  long stepMs;
+  public long stepMs;
 
   /** What kubelets list, of whatever node. */
-  Map<String, Map<String, Map<String, Integer>>> holdings = Map.of();
+  public Map<String, Map<String, Map<String, Integer>>> holdings = Map.of();
 
-  Future<?> patched = Future.succeededFuture();
-  BindOutcome outcome = new BindOutcome.Bound();
+  public Future<?> patched = Future.succeededFuture();
+  public BindOutcome outcome = new BindOutcome.Bound();
 
   /** What becomes of an assignment that is sent. */
-  Future<Void> acknowledged = Future.succeededFuture();
+  public Future<Void> acknowledged = Future.succeededFuture();
 
   /** What the API server's call ends with instead of its outcome. */
   @Nullable Throwable failure;
@@ -59,30 +63,30 @@ public final class FakeWorld implements Nodes, Api {
   /** What is thrown instead of sending an assignment. */
   @Nullable Error unassignable;
 
-  final List<Supplier<Optional<String>>> expiries = new ArrayList<>();
-  final List<String> retracted = new ArrayList<>();
+  public final List<Supplier<Optional<String>>> expiries = new ArrayList<>();
+  public final List<String> retracted = new ArrayList<>();
 
   public final ExtenderMetrics metrics;
-  final Ledger ledger = new Ledger(Timing.DEFAULT);
-  final LoadCache loads =
+  public final Ledger ledger = new Ledger(Timing.DEFAULT);
+  public final LoadCache loads =
       new LoadCache(15_000, Timing.DEFAULT.halfLifeMs(), Timing.DEFAULT.newcomerMs());
-  final Evaluations evaluations;
-  final NodeEvaluator evaluator;
-  final Packing packing = new Packing();
-  final Waiting waiting;
-  final Nominees nominees = new Nominees(ledger, this::nowMs);
-  final BudgetStore budgets = new BudgetStore();
-  final Explanations explanations = new Explanations(this::explainRejection);
+  public final Evaluations evaluations;
+  public final NodeEvaluator evaluator;
+  public final Packing packing = new Packing();
+  public final Waiting waiting;
+  public final Nominees nominees = new Nominees(ledger, this::nowMs);
+  public final BudgetStore budgets = new BudgetStore();
+  public final Explanations explanations = new Explanations(this::explainRejection);
   public final ReadinessGate readiness = new ReadinessGate(ledger::allReported, this::nowMs);
-  final StateWriter state;
-  final NominationPlanner nominations;
-  final PodWaker podWaker;
+  public final StateWriter state;
+  public final NominationPlanner nominations;
+  public final PodWaker podWaker;
 
-  FakeWorld(Policy policy) {
+  public FakeWorld(Policy policy) {
     this(policy, MemoryGuard.ENFORCE);
   }
 
-  FakeWorld(Policy policy, MemoryGuard guard) {
+  public FakeWorld(Policy policy, MemoryGuard guard) {
     this(policy, guard, new SimpleMeterRegistry());
     synced();
   }
@@ -121,16 +125,16 @@ public final class FakeWorld implements Nodes, Api {
     state.apply(new Event.Synced());
   }
 
-  long nowMs() {
+  public long nowMs() {
     return nowMs += stepMs;
   }
 
-  void tick() {
+  public void tick() {
     state.tick();
     podWaker.tick();
   }
 
-  Filter filter() {
+  public Filter filter() {
     return filter(new Asked(), 0);
   }
 
@@ -161,22 +165,22 @@ public final class FakeWorld implements Nodes, Api {
     return new Bind(readiness, ledger, evaluator, state, explanations, asked, this, loop, metrics);
   }
 
-  Explain explain() {
+  public Explain explain() {
     return new Explain(ledger, evaluator, explanations);
   }
 
-  Inspection inspection() {
+  public Inspection inspection() {
     return Inspection.of(ledger, loads, evaluations, waiting.size(), nowMs());
   }
 
   /** A GPU of ten replicas and 10 GiB. */
-  record Gpu(String uuid, double sm, long usedBytes, Map<String, Long> usedBytesByPod) {
-    Gpu(String uuid, double sm, long usedBytes) {
+  public record Gpu(String uuid, double sm, long usedBytes, Map<String, Long> usedBytesByPod) {
+    public Gpu(String uuid, double sm, long usedBytes) {
       this(uuid, sm, usedBytes, Map.of());
     }
   }
 
-  void report(String node, Gpu... gpus) {
+  public void report(String node, Gpu... gpus) {
     var readings = new HashMap<String, LoadReading>();
     for (Gpu gpu : gpus) {
       readings.put(
@@ -188,7 +192,7 @@ public final class FakeWorld implements Nodes, Api {
   /**
    * @param readings by uuid, instead of what the GPUs say
    */
-  void report(String node, Map<String, LoadReading> readings, Gpu... gpus) {
+  public void report(String node, Map<String, LoadReading> readings, Gpu... gpus) {
     var facts = new ArrayList<GpuFacts>();
     for (int i = 0; i < gpus.length; i++) {
       String uuid = gpus[i].uuid();
@@ -199,7 +203,7 @@ public final class FakeWorld implements Nodes, Api {
     this.state.reported(new Event.Reported(node, state, OptionalLong.of(0)), readings);
   }
 
-  static PodFacts pod(String name, int replicas, String... annotations) {
+  public static PodFacts pod(String name, int replicas, String... annotations) {
     var all = new HashMap<String, String>();
     all.put(Names.GPU_FRACTION, "0." + replicas);
     all.put(Names.REPLICAS_PER_GPU, "10");

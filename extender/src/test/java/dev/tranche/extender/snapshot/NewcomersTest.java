@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.snapshot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -11,6 +11,7 @@ import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outlook;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import java.util.Arrays;
 import java.util.List;

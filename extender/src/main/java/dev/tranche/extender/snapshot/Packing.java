@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.snapshot;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
@@ -44,7 +44,7 @@ public final class Packing {
   /**
    * @param evaluation of the node that is to take the pod
    */
-  record Winner(Evaluation evaluation, Placement placement) {}
+  public record Winner(Evaluation evaluation, Placement placement) {}
 
   /** Safe from any thread. */
   public void requested(String uid, HostRequest request) {
@@ -88,7 +88,7 @@ public final class Packing {
   }
 
   /** A bind counts at once: the informer shows it later. */
-  void follow(Event event) {
+  public void follow(Event event) {
     switch (event) {
       case Event.BindStarted(PodFacts pod, String node, Placement placement) ->
           hosts.pod(pod.uid(), node, false, requests.get(pod.uid(), unknown -> HostRequest.NONE));
@@ -97,12 +97,12 @@ public final class Packing {
     }
   }
 
-  void forget(String node) {
+  public void forget(String node) {
     rooms.remove(node);
   }
 
   /** Counts the pod once, as one of those that may come again. */
-  void learn(PodFacts pod, int nodeReplicas) {
+  public void learn(PodFacts pod, int nodeReplicas) {
     Demand demand = pod.demand(nodeReplicas);
     if (!demand.isEmpty()) {
       packer.learn(pod.uid(), shape(pod, pod.ask(nodeReplicas)));
@@ -110,7 +110,7 @@ public final class Packing {
   }
 
   /** The best of the nodes that fit. */
-  Optional<Winner> choose(PodFacts pod, List<Evaluation> fitting) {
+  public Optional<Winner> choose(PodFacts pod, List<Evaluation> fitting) {
     if (fitting.isEmpty()) {
       return Optional.empty();
     }
@@ -126,7 +126,7 @@ public final class Packing {
   /**
    * For a pod that asks for no GPU: the nodes where its CPU and memory are missed least, all alike.
    */
-  List<String> chooseWithoutGpu(
+  public List<String> chooseWithoutGpu(
       HostRequest request, List<String> names, Function<String, List<GpuView>> gpus) {
     List<Room> candidates = names.stream().map(name -> room(name, gpus.apply(name))).toList();
     Shape shape = Shape.withoutGpu(request.cpuMilli(), request.memoryMib());

@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.snapshot;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
@@ -56,9 +56,9 @@ public final class Fleet {
    * @param gone uids of pods that are taken to have ended, and their memory with them
    */
   public record Present(Predicate<Hold> counted, Set<String> gone) {
-    static final Present ALL = new Present(hold -> true, Set.of());
+    public static final Present ALL = new Present(hold -> true, Set.of());
 
-    Present without(PodFacts pod) {
+    public Present without(PodFacts pod) {
       return new Present(hold -> !hold.uid().equals(pod.uid()) && counted.test(hold), gone);
     }
 
@@ -93,7 +93,7 @@ public final class Fleet {
     return lastAsks.computeIfAbsent(nodeReplicas, pod::ask);
   }
 
-  static Evaluation evaluate(String node, Ask ask, Seen seen, Policy policy) {
+  public static Evaluation evaluate(String node, Ask ask, Seen seen, Policy policy) {
     Outcome outcome = outcome(ask, seen, policy);
     Idleness idleness =
         seen.availability() == NodeView.Availability.AVAILABLE
@@ -108,7 +108,7 @@ public final class Fleet {
         node, ask, seen.gpus(), outcome, fits, score.headroom(), score.cost(), idleness);
   }
 
-  static Outcome outcome(Ask ask, Seen seen, Policy policy) {
+  public static Outcome outcome(Ask ask, Seen seen, Policy policy) {
     return switch (seen.availability()) {
       case SILENT -> new Outcome.DoesNotFit(Reason.NO_REPORT);
       case NOT_SERVING -> new Outcome.DoesNotFit(Reason.NOT_SERVING);
@@ -122,9 +122,9 @@ public final class Fleet {
    * @param fadesAtMs when the first hold that counts as not measured yet ceases to: until then only
    *     another reading changes its weight. Never: the largest number.
    */
-  record Seen(NodeView.Availability availability, List<GpuView> gpus, long fadesAtMs) {}
+  public record Seen(NodeView.Availability availability, List<GpuView> gpus, long fadesAtMs) {}
 
-  Seen seen(String node, Present present, long nowMs) {
+  public Seen seen(String node, Present present, long nowMs) {
     NodeView view = ledger.view(node, present::has, nowMs);
     return new Seen(view.availability(), gpus(view, present, nowMs), fadesAtMs(view));
   }

@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.snapshot;
 
 import dev.tranche.api.Demand;
 import dev.tranche.extender.ledger.Event;
@@ -154,7 +154,7 @@ public final class Evaluations {
   }
 
   /** The same picture for as long as nothing in it differs; it may be read on any thread. */
-  Fleet.Seen seen(String node, long nowMs) {
+  public Fleet.Seen seen(String node, long nowMs) {
     return seen(slot(node), node, nowMs);
   }
 
@@ -227,7 +227,7 @@ public final class Evaluations {
   }
 
   /** What has changed in the Ledger is looked at anew when it is asked for. */
-  void follow() {
+  public void follow() {
     ledger.changes.take().forEach(this::changed);
   }
 
@@ -235,7 +235,7 @@ public final class Evaluations {
    * A node has reported. Where it measures what it did before, nothing looks different, unless a
    * hold is fading into the mean or a GPU was not measured.
    */
-  void measured(String node, News news) {
+  public void measured(String node, News news) {
     Slot slot = slots.get(node);
     Fleet.Seen seen = slot == null ? null : slot.seen;
     boolean alike =
@@ -249,7 +249,7 @@ public final class Evaluations {
   }
 
   /** Before the cache of loads is told of these readings; they may change every node. */
-  void learn(Event.Reported report, Map<String, LoadReading> readings) {
+  public void learn(Event.Reported report, Map<String, LoadReading> readings) {
     if (fleet.learn(report, readings)) {
       // What newcomers may use is expected otherwise now.
       slots.values().forEach(slot -> slot.changed = true);
@@ -272,7 +272,7 @@ public final class Evaluations {
     return Math.min(seen.fadesAtMs(), staleAtMs);
   }
 
-  void forget(String node) {
+  public void forget(String node) {
     Slot slot = slots.remove(node);
     if (slot != null) {
       slot.forgotten = true;

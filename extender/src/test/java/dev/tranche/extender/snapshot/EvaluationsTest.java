@@ -1,10 +1,11 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.snapshot;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;

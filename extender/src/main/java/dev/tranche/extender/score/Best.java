@@ -1,11 +1,11 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.score;
 
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 
 /** The few highest of many scores. */
-final class Best {
+public final class Best {
   private Best() {}
 
   /**
@@ -13,7 +13,7 @@ final class Best {
    *
    * @param from where the search begins, so that equal scores need not always fall to the same ones
    */
-  static List<Integer> of(int[] scores, int count, int from) {
+  public static List<Integer> of(int[] scores, int count, int from) {
     if (scores.length == 0 || count == 0) {
       return List.of();
     }

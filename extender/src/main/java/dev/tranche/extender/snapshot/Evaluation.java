@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.snapshot;
 
 import dev.tranche.extender.placement.Ask;
 import dev.tranche.extender.placement.GpuView;
@@ -28,7 +28,7 @@ public record Evaluation(
     double cost,
     Idleness idleness) {
   /** Nothing has been heard of the node. */
-  boolean silent() {
+  public boolean silent() {
     return outcome.refusal().filter(reason -> reason == Reason.NO_REPORT).isPresent();
   }
 

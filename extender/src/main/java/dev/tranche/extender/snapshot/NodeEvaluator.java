@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.snapshot;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Hold;
@@ -18,12 +18,12 @@ import java.util.function.Predicate;
  */
 public final class NodeEvaluator {
   /** A verb that takes longer to decide is given up, well before kube-scheduler hangs up. */
-  static final long DECIDE_WITHIN_MS = 3_000;
+  public static final long DECIDE_WITHIN_MS = 3_000;
 
   /** Number of nodes evaluated between two looks at the clock: well within a millisecond. */
-  static final int NODES_BETWEEN_CLOCK_CHECKS = 16;
+  public static final int NODES_BETWEEN_CLOCK_CHECKS = 16;
 
-  static final String LATE = "the decision took too long; this is tried again";
+  public static final String LATE = "the decision took too long; this is tried again";
 
   private final Ledger ledger;
   private final Fleet fleet;
@@ -47,11 +47,11 @@ public final class NodeEvaluator {
   }
 
   /** Whether pods are packed unless they say otherwise. */
-  boolean packs() {
+  public boolean packs() {
     return policy == Policy.PACKED;
   }
 
-  Policy policyOf(PodFacts pod) {
+  public Policy policyOf(PodFacts pod) {
     String own = pod.annotations().get(Names.GPU_PLACEMENT);
     Policy asked = Policy.parse(own).orElse(policy);
     return asked == Policy.LOAD && sparing ? Policy.SPARING : asked;
@@ -61,21 +61,21 @@ public final class NodeEvaluator {
    * Whether policy {@code load} spares idle GPUs from now on. kube-scheduler takes one pod after
    * the other, so this holds until the same pod is prioritized.
    */
-  void spare(boolean scarce) {
+  public void spare(boolean scarce) {
     sparing = scarce;
   }
 
-  Evaluation evaluate(PodFacts pod, String node) {
+  public Evaluation evaluate(PodFacts pod, String node) {
     return forPod(pod).of(node, NodeNames.NO_NUMBER);
   }
 
   /** {@link #evaluate} for many nodes at one moment. */
-  ForPod forPod(PodFacts pod) {
+  public ForPod forPod(PodFacts pod) {
     return new ForPod(pod);
   }
 
   /** Many nodes at one moment, for one pod; good until an event is applied. */
-  final class ForPod {
+  public final class ForPod {
     private final PodFacts pod;
     private final Policy chosen;
     private final Evaluations.Page page;
@@ -95,20 +95,20 @@ public final class NodeEvaluator {
     /**
      * @param number of the node's name, as in {@link NodeNames}
      */
-    Evaluation of(String node, int number) {
+    public Evaluation of(String node, int number) {
       return alone || !seenOtherwise(node, own)
           ? page.of(node, number, nowMs)
           : fleet.evaluate(pod, node, chosen, before(pod), nowMs);
     }
 
     /** The decision has taken too long. */
-    boolean late() {
+    public boolean late() {
       return clockMs.getAsLong() > nowMs + DECIDE_WITHIN_MS;
     }
   }
 
   /** Nodes' GPUs at one moment, as they are for this pod; each may be read on any thread. */
-  Function<String, Fleet.Seen> seen(PodFacts pod) {
+  public Function<String, Fleet.Seen> seen(PodFacts pod) {
     long nowMs = clockMs.getAsLong();
     String own = ownNode(pod);
     return node ->
@@ -118,7 +118,7 @@ public final class NodeEvaluator {
   }
 
   /** Nodes' GPUs at one moment, as they are for a pod that holds none. */
-  Function<String, List<GpuView>> gpus() {
+  public Function<String, List<GpuView>> gpus() {
     long nowMs = clockMs.getAsLong();
     return node -> evaluations.gpus(node, nowMs);
   }
@@ -139,7 +139,7 @@ public final class NodeEvaluator {
   }
 
   /** Whether some hold on the node may pass by itself before long. */
-  boolean unsettled(String node) {
+  public boolean unsettled(String node) {
     long nowMs = clockMs.getAsLong();
     return ledger.holds(node).stream()
         .anyMatch(
@@ -150,7 +150,7 @@ public final class NodeEvaluator {
   }
 
   /** As if these pods had ended. */
-  Evaluation evaluateWithout(PodFacts pod, String node, Set<String> gone) {
+  public Evaluation evaluateWithout(PodFacts pod, String node, Set<String> gone) {
     var present = new Fleet.Present(before(pod), gone);
     return fleet.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
   }
@@ -159,7 +159,7 @@ public final class NodeEvaluator {
    * As if only what lasts counted: what stands in the way then is not transient. A pod that
    * terminates lasts when it does so for long.
    */
-  Evaluation evaluateSettled(PodFacts pod, String node) {
+  public Evaluation evaluateSettled(PodFacts pod, String node) {
     Set<String> leaving = ledger.leaving().soon(clockMs.getAsLong());
     Predicate<Hold> settled =
         hold ->

@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.snapshot;
 
 import java.util.AbstractList;
 import java.util.Arrays;
@@ -19,7 +19,7 @@ public final class NodeNames extends AbstractList<String> implements RandomAcces
   private int size;
 
   /** Of a name of these; of any other list none has one. */
-  static int number(List<String> names, int index) {
+  public static int number(List<String> names, int index) {
     return names instanceof NodeNames numbered ? numbered.numbers[index] : NO_NUMBER;
   }
 
