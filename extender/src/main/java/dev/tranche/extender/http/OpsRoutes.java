@@ -1,11 +1,11 @@
 package dev.tranche.extender.http;
 
+import dev.tranche.extender.explain.Explain;
+import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.explain.SchedulerAdvice;
 import dev.tranche.extender.metrics.GpuCollector;
-import dev.tranche.extender.verb.Explain;
-import dev.tranche.extender.verb.Inspection;
 import dev.tranche.extender.verb.Loop;
 import dev.tranche.extender.verb.ReadinessGate;
-import dev.tranche.extender.verb.SchedulerAdvice;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;

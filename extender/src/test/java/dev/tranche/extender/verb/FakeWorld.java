@@ -2,6 +2,9 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.explain.Explain;
+import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;

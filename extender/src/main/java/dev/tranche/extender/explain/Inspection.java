@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.explain;
 
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;

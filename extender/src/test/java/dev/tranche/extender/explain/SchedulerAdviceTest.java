@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.explain;
 
 import static org.assertj.core.api.Assertions.assertThat;
 

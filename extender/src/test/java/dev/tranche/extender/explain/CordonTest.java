@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.explain;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -12,6 +12,7 @@ import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.snapshot.Evaluation;
 import dev.tranche.extender.stream.ReportReader;
+import dev.tranche.extender.verb.FakeWorld;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 

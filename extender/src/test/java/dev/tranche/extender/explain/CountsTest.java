@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.explain;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.explain;
 
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
@@ -65,7 +65,8 @@ public final class Explanations {
     return Optional.ofNullable(byKey.getIfPresent(key));
   }
 
-  void filtered(PodFacts pod, Policy policy, List<Evaluation> fitting, List<Evaluation> refused) {
+  public void filtered(
+      PodFacts pod, Policy policy, List<Evaluation> fitting, List<Evaluation> refused) {
     var kept = fitting.stream().limit(NODES_MAX).map(e -> new Scored(e, null)).toList();
     var refusals = Refusals.of(refused);
     byKey.put(
@@ -73,11 +74,11 @@ public final class Explanations {
   }
 
   /** No node takes the pod for now. */
-  void rejected(PodFacts pod, List<Evaluation> refused) {
+  public void rejected(PodFacts pod, List<Evaluation> refused) {
     owners.accept(pod, Figures.event(refused));
   }
 
-  void prioritized(PodFacts pod, Policy policy, List<Evaluation> evaluations, int[] scores) {
+  public void prioritized(PodFacts pod, Policy policy, List<Evaluation> evaluations, int[] scores) {
     Trace before = byKey.getIfPresent(pod.key());
     var refused = before == null ? Refusals.NONE : before.refused();
     var best =
@@ -88,7 +89,7 @@ public final class Explanations {
         pod.key(), new Trace(pod, policy, Instant.now(), best, evaluations.size(), refused, null));
   }
 
-  void bound(PodFacts pod, Policy policy, Evaluation evaluation, Placement placement) {
+  public void bound(PodFacts pod, Policy policy, Evaluation evaluation, Placement placement) {
     var chosen = new Chosen(Instant.now(), evaluation, placement);
     Trace before = byKey.getIfPresent(pod.key());
     byKey.put(

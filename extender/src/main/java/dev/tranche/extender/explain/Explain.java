@@ -1,5 +1,8 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.explain;
 
+import dev.tranche.extender.explain.Explanations.Chosen;
+import dev.tranche.extender.explain.Explanations.Scored;
+import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
@@ -10,9 +13,6 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.snapshot.Evaluation;
 import dev.tranche.extender.snapshot.Fleet;
 import dev.tranche.extender.snapshot.NodeEvaluator;
-import dev.tranche.extender.verb.Explanations.Chosen;
-import dev.tranche.extender.verb.Explanations.Scored;
-import dev.tranche.extender.verb.Explanations.Trace;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
