@@ -36,22 +36,22 @@ import dev.tranche.extender.snapshot.Evaluations;
 import dev.tranche.extender.snapshot.Fleet;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.NominationPlanner;
+import dev.tranche.extender.state.Nominees;
+import dev.tranche.extender.state.PodChecks;
+import dev.tranche.extender.state.PodWaker;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
+import dev.tranche.extender.state.Waiting;
 import dev.tranche.extender.stream.NodeStreams;
 import dev.tranche.extender.stream.ReportListener;
 import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.extender.verb.Asked;
 import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
-import dev.tranche.extender.verb.Loop;
-import dev.tranche.extender.verb.NominationPlanner;
-import dev.tranche.extender.verb.Nominees;
-import dev.tranche.extender.verb.PodChecks;
-import dev.tranche.extender.verb.PodWaker;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
-import dev.tranche.extender.verb.ReadinessGate;
-import dev.tranche.extender.verb.StateWriter;
-import dev.tranche.extender.verb.Waiting;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
@@ -167,7 +167,7 @@ public final class Extender implements AutoCloseable {
     this.nominations =
         new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, Extender::nowMs);
     this.podWaker =
-        new PodWaker(readiness, ledger, evaluator, waiting, api, metrics, Extender::nowMs);
+        new PodWaker(readiness, ledger, evaluator, waiting, api::wake, metrics, Extender::nowMs);
 
     // What is written to Nodes and about pods.
     this.nodeEvents = new NodeEvents(this::writeEvent, this::deciding, this::uidOfPod);

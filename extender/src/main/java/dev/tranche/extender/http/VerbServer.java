@@ -1,7 +1,7 @@
 package dev.tranche.extender.http;
 
-import dev.tranche.extender.verb.Loop;
-import dev.tranche.extender.verb.ReadinessGate;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.ReadinessGate;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;

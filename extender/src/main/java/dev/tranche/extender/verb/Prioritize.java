@@ -14,6 +14,8 @@ import dev.tranche.extender.snapshot.Evaluation;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeNames;
 import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;

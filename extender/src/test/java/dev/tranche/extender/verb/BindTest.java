@@ -6,6 +6,8 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;

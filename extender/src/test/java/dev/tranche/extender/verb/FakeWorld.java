@@ -22,6 +22,15 @@ import dev.tranche.extender.snapshot.Evaluations;
 import dev.tranche.extender.snapshot.Fleet;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.Nodes;
+import dev.tranche.extender.state.NominationPlanner;
+import dev.tranche.extender.state.Nominees;
+import dev.tranche.extender.state.PodChecks;
+import dev.tranche.extender.state.PodWaker;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
+import dev.tranche.extender.state.Waiting;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -115,7 +124,8 @@ public final class FakeWorld implements Nodes, Api {
             this::nowMs);
     nominations =
         new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, this::nowMs);
-    podWaker = new PodWaker(readiness, ledger, evaluator, waiting, this, metrics, this::nowMs);
+    podWaker =
+        new PodWaker(readiness, ledger, evaluator, waiting, this::wake, metrics, this::nowMs);
   }
 
   /** One that has read neither pods nor nodes. */

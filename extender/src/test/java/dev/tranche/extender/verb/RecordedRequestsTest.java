@@ -10,6 +10,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Standing;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Preempt.OfNode;
 import io.vertx.core.Vertx;

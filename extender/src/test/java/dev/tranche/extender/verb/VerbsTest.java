@@ -12,6 +12,7 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;

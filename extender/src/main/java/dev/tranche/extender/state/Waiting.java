@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import dev.tranche.api.Demand;
 import dev.tranche.extender.ledger.Hold;

@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
@@ -6,6 +6,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import io.vertx.core.Future;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.function.LongSupplier;
 
 /** Wakes rejected pods at each tick: all of them once, then those that have room now. */
@@ -14,24 +15,27 @@ public final class PodWaker {
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
   private final Waiting waiting;
-  private final Api api;
+  private final Function<String, Future<?>> patch;
   private final ExtenderMetrics metrics;
   private final LongSupplier clockMs;
   private final FirstWake firstWake = new FirstWake();
 
+  /**
+   * @param patch changes a node of that name, so that kube-scheduler tries rejected pods again
+   */
   public PodWaker(
       ReadinessGate readiness,
       Ledger ledger,
       NodeEvaluator evaluator,
       Waiting waiting,
-      Api api,
+      Function<String, Future<?>> patch,
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
     this.readiness = readiness;
     this.ledger = ledger;
     this.evaluator = evaluator;
     this.waiting = waiting;
-    this.api = api;
+    this.patch = patch;
     this.metrics = metrics;
     this.clockMs = clockMs;
   }
@@ -51,6 +55,6 @@ public final class PodWaker {
 
   private Future<?> wake(String node) {
     metrics.wakeUp();
-    return api.wake(node);
+    return patch.apply(node);
   }
 }

@@ -1,10 +1,11 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
 import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.Set;

@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -14,7 +14,7 @@ import java.util.function.Supplier;
  */
 public final class ReadinessGate {
   /** A node that has not reported by then is taken for one that does not report. */
-  static final long FIRST_REPORTS_MS = 3_000;
+  public static final long FIRST_REPORTS_MS = 3_000;
 
   private final BooleanSupplier allReported;
   private final LongSupplier clockMs;
@@ -102,7 +102,7 @@ public final class ReadinessGate {
    *
    * @param withinMs so long it may wait at most
    */
-  Supplier<Optional<String>> expiry(long withinMs) {
+  public Supplier<Optional<String>> expiry(long withinMs) {
     long decidedIn = term.getAsLong();
     long untilMs = clockMs.getAsLong() + withinMs;
     return () -> {

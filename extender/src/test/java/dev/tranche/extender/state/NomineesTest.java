@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,7 +7,10 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Standing;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
+import dev.tranche.extender.verb.Filter;
+import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Preempt.OfNode;
 import java.util.ArrayList;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import io.vertx.core.Context;
 import io.vertx.core.Future;

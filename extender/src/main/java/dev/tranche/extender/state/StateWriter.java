@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import dev.tranche.extender.ledger.Decision;
 import dev.tranche.extender.ledger.Event;

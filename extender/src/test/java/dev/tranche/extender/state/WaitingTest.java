@@ -1,10 +1,12 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
+import dev.tranche.extender.verb.Filter;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;

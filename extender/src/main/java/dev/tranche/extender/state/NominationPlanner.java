@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
@@ -11,9 +11,9 @@ import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.preempt.Candidates;
 import dev.tranche.extender.preempt.Victims;
 import dev.tranche.extender.snapshot.NodeEvaluator;
-import dev.tranche.extender.verb.Nominees.Nominee;
-import dev.tranche.extender.verb.Nominees.Tried;
-import dev.tranche.extender.verb.Nominees.Unplanned;
+import dev.tranche.extender.state.Nominees.Nominee;
+import dev.tranche.extender.state.Nominees.Tried;
+import dev.tranche.extender.state.Nominees.Unplanned;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -61,7 +61,7 @@ public final class NominationPlanner {
    * Before others are given room: the GPUs of those that are nominated are held, if possible. Those
    * that the time was not enough for come first the next time.
    */
-  void planAll() {
+  public void planAll() {
     if (nominees.size() == 0) {
       return;
     }
@@ -77,7 +77,7 @@ public final class NominationPlanner {
   }
 
   /** Victims for the pod were chosen here. */
-  void planned(String uid) {
+  public void planned(String uid) {
     nominees.planned(uid);
   }
 

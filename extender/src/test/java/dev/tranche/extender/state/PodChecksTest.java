@@ -1,4 +1,4 @@
-package dev.tranche.extender.verb;
+package dev.tranche.extender.state;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -7,6 +7,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
