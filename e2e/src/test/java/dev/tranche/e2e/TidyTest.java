@@ -6,11 +6,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayDeque;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -44,6 +48,15 @@ class TidyTest {
 
   private static final Pattern OUR_IMPORT =
       Pattern.compile("^import (?:static )?dev\\.tranche\\.([a-z0-9]+)\\..*");
+
+  private static final Pattern PACKAGE_IMPORT =
+      Pattern.compile("^import (?:static )?(dev\\.tranche[a-z0-9.]*)\\.[A-Z].*");
+
+  /** The ratchet: packages that import each other in a circle today. The list only shrinks. */
+  private static final Set<Set<String>> PACKAGE_CYCLES =
+      Set.of(
+          Set.of("dev.tranche.nodeplugin.gpu", "dev.tranche.nodeplugin.metrics"),
+          Set.of("dev.tranche.e2e.bench", "dev.tranche.e2e.bench.webhook"));
 
   /** Spelt in halves, since this file is searched as well. */
   private static final Pattern LEFTOVER =
@@ -90,6 +103,60 @@ class TidyTest {
                     PURE.stream().anyMatch(p -> p.matcher(name).matches())
                         && IMPURE.matcher(line).matches()))
         .isEmpty();
+  }
+
+  @Test
+  void packages_importEachOtherInNoCircle() {
+    Map<String, Set<String>> imports = new TreeMap<>();
+    TEXTS.forEach(
+        (name, text) -> {
+          if (name.endsWith(".java") && name.contains("/src/main/java/")) {
+            imports
+                .computeIfAbsent(packageOf(name), first -> new TreeSet<>())
+                .addAll(importedPackages(text));
+          }
+        });
+    Set<Set<String>> cycles =
+        imports.keySet().stream()
+            .map(from -> circle(from, imports))
+            // Alone is one that imports a nested type of its own.
+            .filter(circle -> circle.size() > 1)
+            .collect(Collectors.toSet());
+    assertThat(cycles)
+        .as("package cycles in main code; a new one is mended, a mended one leaves the list")
+        .isEqualTo(PACKAGE_CYCLES);
+  }
+
+  private static String packageOf(String name) {
+    return folder(name).replaceFirst(".*/src/main/java/", "").replace('/', '.');
+  }
+
+  private static Set<String> importedPackages(String text) {
+    return text.lines()
+        .map(PACKAGE_IMPORT::matcher)
+        .filter(Matcher::matches)
+        .map(found -> found.group(1))
+        .collect(Collectors.toSet());
+  }
+
+  /** Packages that this one's imports lead to, and that lead back to it. */
+  private static Set<String> circle(String from, Map<String, Set<String>> imports) {
+    return reachable(from, imports).stream()
+        .filter(to -> reachable(to, imports).contains(from))
+        .collect(Collectors.toSet());
+  }
+
+  /** Itself as well, if its imports lead back to it. */
+  private static Set<String> reachable(String from, Map<String, Set<String>> imports) {
+    var reached = new TreeSet<String>();
+    var open = new ArrayDeque<String>(imports.getOrDefault(from, Set.of()));
+    while (!open.isEmpty()) {
+      String next = open.pop();
+      if (reached.add(next)) {
+        open.addAll(imports.getOrDefault(next, Set.of()));
+      }
+    }
+    return reached;
   }
 
   @Test

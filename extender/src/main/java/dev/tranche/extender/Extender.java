@@ -17,27 +17,45 @@ import dev.tranche.extender.cluster.TokenReviewer;
 import dev.tranche.extender.cluster.UnknownCordons;
 import dev.tranche.extender.cluster.Unshared;
 import dev.tranche.extender.cluster.VerbsSlice;
+import dev.tranche.extender.explain.Explain;
+import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
+import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
+import dev.tranche.extender.preempt.BudgetStore;
+import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeTraits;
+import dev.tranche.extender.snapshot.Evaluations;
+import dev.tranche.extender.snapshot.Fleet;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.NominationPlanner;
+import dev.tranche.extender.state.Nominees;
+import dev.tranche.extender.state.PodChecks;
+import dev.tranche.extender.state.PodWaker;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
+import dev.tranche.extender.state.Waiting;
 import dev.tranche.extender.stream.NodeStreams;
 import dev.tranche.extender.stream.ReportListener;
 import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.extender.verb.Asked;
 import dev.tranche.extender.verb.Bind;
-import dev.tranche.extender.verb.Core;
 import dev.tranche.extender.verb.Filter;
-import dev.tranche.extender.verb.Loop;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
+import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
@@ -85,7 +103,19 @@ public final class Extender implements AutoCloseable {
   private final NodeTraits.Table traits = new NodeTraits.Table();
   private final NodeStreams streams;
   private final ApiWriter api;
-  private final Core core;
+  private final Ledger ledger;
+  private final LoadCache loads;
+  private final Evaluations evaluations;
+  private final Packing packing = new Packing();
+  private final Waiting waiting;
+  private final Nominees nominees;
+  private final BudgetStore budgets = new BudgetStore();
+  private final Explanations explanations;
+  private final ReadinessGate readiness;
+  private final NodeEvaluator evaluator;
+  private final StateWriter state;
+  private final NominationPlanner nominations;
+  private final PodWaker podWaker;
   private final VerbServer verbs;
   private final NodeEvents nodeEvents;
   private final NodeLabels nodeLabels;
@@ -111,82 +141,131 @@ public final class Extender implements AutoCloseable {
   public Extender(ExtenderConfig config, KubernetesClient client) {
     this.config = config;
     this.client = client;
+    var timing = Timing.DEFAULT.withYoungMs(config.measuredAfterMs());
+
+    // The outside world: nodes by their streams, and the API server.
     this.streams = new NodeStreams(config.assignmentAckTimeoutMs());
     this.api = new ApiWriter(ApiClient.once(client, API_TIMEOUT_MS), config.resources(), metrics);
-    this.core =
-        new Core(
-            config.policy(),
-            config.memoryGuard(),
-            Timing.DEFAULT.withYoungMs(config.measuredAfterMs()),
-            config.loadStaleAfterMs(),
-            streams,
-            api,
-            metrics,
-            () -> TimeUnit.NANOSECONDS.toMillis(System.nanoTime()));
-    this.verbs =
-        new VerbServer(address(config.verbs()), transport, verbConnections, core, this::routes);
-    this.nodeEvents =
-        new NodeEvents(e -> verbs.loop().here(api.event(e)), this::deciding, this::uidOfPod);
-    this.nodeLabels =
-        new NodeLabels(
-            (node, patch) -> patched(node, PatchType.JSON_MERGE, patch),
-            this::deciding,
-            this::advertises,
-            core::nowMs);
-    this.startupTaints =
-        new StartupTaints(
-            (node, patch) -> patched(node, PatchType.JSON, patch),
-            this::deciding,
-            core::nowMs,
-            metrics);
-    this.unshared =
-        new Unshared(
-            config.schedulerName(),
-            event -> verbs.loop().here(api.event(event)),
-            this::deciding,
-            metrics);
-    this.outdatedShares =
-        new OutdatedShares(event -> verbs.loop().here(api.event(event)), this::deciding, metrics);
-    this.unknownCordons =
-        new UnknownCordons(event -> verbs.loop().here(api.event(event)), this::deciding);
-    var account = config.serviceAccount();
+    this.tokens = tokenReviewer();
     this.schedulerMessages = new SchedulerMessages(ApiClient.once(client, API_TIMEOUT_MS), metrics);
-    this.tokens = new TokenReviewer(client, account.namespace(), account.name(), metrics);
+
+    // What is known, and what it means for a pod.
+    this.ledger = new Ledger(timing);
+    this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
+    var fleet = new Fleet(ledger, loads, timing, config.memoryGuard());
+    this.evaluations = new Evaluations(ledger, loads, fleet);
+    this.evaluator =
+        new NodeEvaluator(ledger, fleet, evaluations, config.policy(), Extender::nowMs);
+    this.readiness = new ReadinessGate(ledger::allReported, Extender::nowMs);
+    this.waiting = new Waiting(ledger, evaluations, fleet, metrics);
+    this.nominees = new Nominees(ledger, Extender::nowMs);
+    this.explanations = new Explanations(api::explainRejection);
+
+    // Its one writer, and what decides by the clock or before each pod.
+    this.state =
+        new StateWriter(
+            ledger,
+            loads,
+            evaluations,
+            packing,
+            waiting,
+            nominees,
+            new PodChecks(this::readPod, metrics),
+            streams,
+            metrics,
+            Extender::nowMs);
+    this.nominations =
+        new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, Extender::nowMs);
+    this.podWaker =
+        new PodWaker(readiness, ledger, evaluator, waiting, api::wake, metrics, Extender::nowMs);
+
+    // What is written to Nodes and about pods.
+    this.nodeEvents = new NodeEvents(this::writeEvent, this::deciding, this::uidOfPod);
+    this.nodeLabels =
+        new NodeLabels(this::mergePatch, this::deciding, this::advertises, Extender::nowMs);
+    this.startupTaints =
+        new StartupTaints(this::jsonPatch, this::deciding, Extender::nowMs, metrics);
+    this.unshared = new Unshared(config.schedulerName(), this::writeEvent, this::deciding, metrics);
+    this.outdatedShares = new OutdatedShares(this::writeEvent, this::deciding, metrics);
+    this.unknownCordons = new UnknownCordons(this::writeEvent, this::deciding);
+
+    // The ports, and who leads.
+    this.verbs =
+        new VerbServer(
+            address(config.verbs()),
+            transport,
+            verbConnections,
+            readiness,
+            this::tick,
+            this::routes);
     this.ports = new CertifiedPorts(config, client, vertx, verbs, this::streamServer, metrics);
-    this.verbsSlice =
-        new VerbsSlice(
-            client,
-            config.namespace(),
-            config.name() + "-extender-verbs",
-            new VerbsSlice.Address(config.identity(), config.podIp(), verbs::port));
-    this.leadership =
-        new Leadership(
-            client,
-            config.namespace(),
-            config.name() + "-extender",
-            config.identity(),
-            verbsSlice::lead,
-            verbsSlice::retire);
+    this.verbsSlice = verbsSlice();
+    this.leadership = leadership();
+  }
+
+  private static long nowMs() {
+    return TimeUnit.NANOSECONDS.toMillis(System.nanoTime());
+  }
+
+  private TokenReviewer tokenReviewer() {
+    var account = config.serviceAccount();
+    return new TokenReviewer(client, account.namespace(), account.name(), metrics);
+  }
+
+  private VerbsSlice verbsSlice() {
+    return new VerbsSlice(
+        client,
+        config.namespace(),
+        config.name() + "-extender-verbs",
+        new VerbsSlice.Address(config.identity(), config.podIp(), verbs::port));
+  }
+
+  private Leadership leadership() {
+    return new Leadership(
+        client,
+        config.namespace(),
+        config.name() + "-extender",
+        config.identity(),
+        verbsSlice::lead,
+        verbsSlice::retire);
+  }
+
+  private void tick() {
+    state.tick();
+    podWaker.tick();
+  }
+
+  private Future<Optional<PodFacts>> readPod(String key) {
+    return verbs.loop().here(api.pod(key));
+  }
+
+  private Future<?> writeEvent(Event event) {
+    return verbs.loop().here(api.event(event));
+  }
+
+  private Future<?> mergePatch(String node, String patch) {
+    return verbs.loop().here(api.patchNode(node, PatchType.JSON_MERGE, patch));
+  }
+
+  private Future<?> jsonPatch(String node, String patch) {
+    return verbs.loop().here(api.patchNode(node, PatchType.JSON, patch));
   }
 
   /** Without an open port no node can tell us anything, and what we know of them is no ground. */
   private boolean deciding() {
-    return ports.missing().isEmpty() && core.notDeciding().or(core::hearing).isEmpty();
-  }
-
-  private Future<?> patched(String node, PatchType type, String patch) {
-    return verbs.loop().here(api.patchNode(node, type, patch));
+    return ports.missing().isEmpty()
+        && readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty();
   }
 
   /** Also of a node that we do not know: unknown is no reason to take anything away. */
   private boolean advertises(String node) {
-    return core.ledger.node(node).map(NodeFacts::advertises).orElse(true);
+    return ledger.node(node).map(NodeFacts::advertises).orElse(true);
   }
 
   private Optional<String> uidOfPod(String node, String key) {
-    return core.ledger.holds(node).stream()
+    return ledger.holds(node).stream()
         .filter(hold -> hold.key().equals(key))
-        .flatMap(hold -> core.ledger.pod(hold.uid()).stream())
+        .flatMap(hold -> ledger.pod(hold.uid()).stream())
         .filter(pod -> node.equals(pod.node()))
         .map(PodFacts::uid)
         .findFirst();
@@ -249,51 +328,56 @@ public final class Extender implements AutoCloseable {
     metrics.gauge(
         "tranche.extender.load.pods",
         "Pods that are remembered with the load readings of GPUs; bounded for each node.",
-        core.loads::pods);
+        loads::pods);
     metrics.gauge(
         "tranche.pending.fragmented.pods",
         "Waiting pods that only a hole keeps waiting: replicas enough, but no GPU with room.",
-        core.waiting::fragmented);
+        waiting::fragmented);
     metrics.gauge(
         "tranche.extender.nominations",
         "Pods that others are evicted for and whose GPU is held meanwhile.",
-        core.ledger::nominations);
+        ledger::nominations);
     metrics.gauge(
         "tranche.extender.nominees",
         "Pods that kube-scheduler has nominated, whoever chose their victims; bounded.",
-        core.nominees::size);
+        nominees::size);
     metrics.gauge(
         "tranche.extender.packing.shapes",
         "Different shapes of pods that policy packed tells apart.",
-        core.packing::shapes);
+        packing::shapes);
     metrics.gauge(
         "tranche.extender.packing.pods",
         "Pods whose CPU and memory on their nodes policy packed knows.",
-        core.packing.hosts::pods);
+        packing::pods);
     metrics.gauge(
         "tranche.extender.waiting.pods",
         "Rejected pods that are woken when a GPU has room.",
-        core.waiting::size);
+        waiting::size);
     metrics.gauge(
         "tranche.extender.waiting.untried.nodes",
         "Nodes whose room has grown and that rejected pods are still to be tried on.",
-        core.waiting::untriedNodes);
+        waiting::untriedNodes);
   }
 
   private void hearAndSee() {
-    core.readPods(key -> verbs.loop().here(api.pod(key)));
     if (config.leaderElect()) {
-      core.gate(leadership::missing, leadership::term);
+      readiness.closeWhile(leadership::missing, leadership::term);
     }
     var watched =
         new Informers(
             client,
             config.resources(),
-            core,
+            config.policy() == Policy.PACKED,
             verbs.loop(),
+            readiness,
+            state,
+            budgets,
+            packing,
             nodeLabels,
             startupTaints,
             unshared,
+            metrics,
+            Extender::nowMs,
             traits);
     informers = watched;
     watched.start();
@@ -305,26 +389,26 @@ public final class Extender implements AutoCloseable {
   }
 
   private void everySecond() {
-    ready = missing().or(core::notReady).isEmpty();
+    ready = missing().or(readiness::notReady).isEmpty();
     unshared.tick();
     outdatedShares.tick();
   }
 
   private void outdatedShares() {
-    long nowMs = core.nowMs();
+    long nowMs = nowMs();
     outdatedShares.look(
-        core.ledger.pods(),
-        () -> core.ledger.nodes().stream().flatMap(n -> core.evaluations.gpus(n, nowMs).stream()),
+        ledger.pods(),
+        () -> ledger.nodes().stream().flatMap(n -> evaluations.gpus(n, nowMs).stream()),
         nowMs);
   }
 
   /** Of nodes that report: what the others have is not known. */
   private void unknownCordons() {
     var cordons = new ArrayList<UnknownCordons.Cordons>();
-    for (String node : core.ledger.nodes()) {
-      Set<String> cordoned = core.ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
+    for (String node : ledger.nodes()) {
+      Set<String> cordoned = ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
       if (!cordoned.isEmpty()) {
-        NodeView view = core.ledger.view(node, hold -> true, core.nowMs());
+        NodeView view = ledger.view(node, hold -> true, nowMs());
         if (view.availability() == NodeView.Availability.AVAILABLE) {
           Set<String> gpus =
               view.gpus().stream().map(gpu -> gpu.facts().uuid()).collect(Collectors.toSet());
@@ -345,15 +429,34 @@ public final class Extender implements AutoCloseable {
 
   private VerbRoutes routes(Loop loop) {
     var asked = new Asked();
-    var bind = new Bind(core, asked, api, loop);
+    var bind =
+        new Bind(readiness, ledger, evaluator, state, explanations, asked, api, loop, metrics);
     metrics.gauge("tranche.extender.binds.in.flight", "Binds under way.", bind::inFlight);
     var verbRoutes =
         new VerbRoutes(
             new ExtenderReader(config.resources()),
-            new Filter(core, asked, config.offeredNodesMax()),
-            new Prioritize(core),
+            new Filter(
+                readiness,
+                ledger,
+                evaluator,
+                nominations,
+                state,
+                packing,
+                explanations,
+                asked,
+                metrics,
+                config.offeredNodesMax()),
+            new Prioritize(readiness, ledger, evaluator, state, packing, explanations, metrics),
             bind,
-            new Preempt(core),
+            new Preempt(
+                readiness,
+                ledger,
+                budgets,
+                evaluator,
+                nominations,
+                state,
+                metrics,
+                Extender::nowMs),
             metrics);
     metrics.gauge(
         "tranche.extender.verbs.in.flight",
@@ -365,14 +468,17 @@ public final class Extender implements AutoCloseable {
   private Future<HttpServer> serveOps() {
     var routes =
         new OpsRoutes(
-            core,
+            readiness,
+            new Explain(ledger, evaluator, explanations),
+            this::inspection,
             verbs.loop(),
             registry,
             gpus,
             config.gpuMetrics(),
             this::missing,
             schedulerMessages::of,
-            pod -> schedulerMessages.selection(pod).map(said -> said.map(traits::filter)));
+            pod -> schedulerMessages.selection(pod).map(said -> said.map(traits::filter)),
+            Extender::nowMs);
     var router = routes.router(vertx);
     return vertx
         .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))
@@ -383,6 +489,10 @@ public final class Extender implements AutoCloseable {
             })
         .listen(address(config.metrics()))
         .onSuccess(server -> ops = server);
+  }
+
+  private Inspection inspection() {
+    return Inspection.of(ledger, loads, evaluations, waiting.size(), nowMs());
   }
 
   private Optional<String> missing() {
@@ -399,10 +509,11 @@ public final class Extender implements AutoCloseable {
         certificate,
         tokens,
         streams,
-        core,
+        state,
         verbs.loop(),
         listener(),
-        metrics);
+        metrics,
+        Extender::nowMs);
   }
 
   private static SocketAddress address(ExtenderConfig.Address address) {

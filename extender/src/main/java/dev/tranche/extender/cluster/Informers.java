@@ -1,21 +1,27 @@
 package dev.tranche.extender.cluster;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.selection.NodeTraits;
-import dev.tranche.extender.verb.Core;
-import dev.tranche.extender.verb.Loop;
-import io.fabric8.kubernetes.api.model.HasMetadata;
+import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BiConsumer;
 import java.util.function.Consumer;
+import java.util.function.LongSupplier;
 
-/** Watches pods, nodes and disruption budgets, and tells the core. */
+/** Watches pods, nodes and disruption budgets, and tells the loop of each change. */
 public final class Informers implements AutoCloseable {
-  private final Core core;
   private final Loop loop;
+  private final ReadinessGate readiness;
+  private final StateWriter state;
+  private final Packing packing;
   private final NodeLabels labels;
   private final StartupTaints taints;
   private final Unshared unshared;
@@ -29,47 +35,59 @@ public final class Informers implements AutoCloseable {
   /** What preemption needs comes last: nothing else waits for it. */
   private final Reflector<?> budgets;
 
+  /**
+   * @param packs whether the CPU and memory of all pods are asked about
+   */
   public Informers(
       KubernetesClient client,
       List<String> resources,
-      Core core,
+      boolean packs,
       Loop loop,
+      ReadinessGate readiness,
+      StateWriter state,
+      BudgetStore budgetStore,
+      Packing packing,
       NodeLabels labels,
       StartupTaints taints,
       Unshared unshared,
+      ExtenderMetrics metrics,
+      LongSupplier clockMs,
       NodeTraits.Table traits) {
-    this.core = core;
     this.loop = loop;
+    this.readiness = readiness;
+    this.state = state;
+    this.packing = packing;
     this.labels = labels;
     this.taints = taints;
     this.unshared = unshared;
     this.traits = traits;
     this.reflectors =
         List.of(
-            reflector(
+            new Reflector<>(
                 client,
                 NodeReader.kind(resources),
-                sink(this::nodeSeen, (uid, name) -> nodeGone(name), () -> listed("nodes"))),
-            reflector(
+                sink(this::nodeSeen, (uid, name) -> nodeGone(name), () -> listed("nodes")),
+                metrics,
+                clockMs),
+            new Reflector<>(
                 client,
-                PodReader.kind(resources, core.packs()),
-                sink(this::podSeen, this::podGone, () -> listed("pods"))));
+                PodReader.kind(resources, packs),
+                sink(this::podSeen, this::podGone, () -> listed("pods")),
+                metrics,
+                clockMs));
     this.budgets =
-        reflector(
+        new Reflector<>(
             client,
             BudgetReader.kind(),
             sink(
-                (BudgetShown shown) -> loop.run(() -> core.budgetSeen(shown.budget())),
-                (uid, key) -> loop.run(() -> core.budgetGone(key)),
-                () -> loop.run(core::budgetsRead)));
+                (BudgetShown shown) -> loop.run(() -> budgetStore.seen(shown.budget())),
+                (uid, key) -> loop.run(() -> budgetStore.gone(key)),
+                () -> loop.run(budgetStore::listed)),
+            metrics,
+            clockMs);
   }
 
-  private <M extends HasMetadata, T extends Shown> Reflector<T> reflector(
-      KubernetesClient client, Kind<M, T> kind, Reflector.Sink<T> sink) {
-    return new Reflector<>(client, kind, sink, core.metrics, core::nowMs);
-  }
-
-  /** Returns at once; the core is told when pods and nodes have been shown once. */
+  /** Returns at once; the loop is told when pods and nodes have been shown once. */
   public void start() {
     reflectors.forEach(Reflector::start);
   }
@@ -79,9 +97,10 @@ public final class Informers implements AutoCloseable {
     loop.run(
         () -> {
           if (unlisted.remove(what)) {
-            core.read(what);
+            readiness.read(what);
             if (unlisted.isEmpty()) {
-              core.synced();
+              readiness.synced();
+              state.apply(new Event.Synced());
               budgets.start();
             }
           }
@@ -92,35 +111,34 @@ public final class Informers implements AutoCloseable {
   private void podSeen(PodShown pod) {
     unshared.seen(pod);
     if (pod.matters()) {
-      core.packing.requested(pod.uid(), pod.host());
-      core.packing.hosts.pod(pod.uid(), pod.node(), pod.ended(), pod.host());
+      packing.podSeen(pod.uid(), pod.node(), pod.ended(), pod.host());
     }
-    pod.facts().ifPresent(facts -> loop.run(() -> core.told(new Event.PodSeen(facts))));
+    pod.facts().ifPresent(facts -> loop.run(() -> state.apply(new Event.PodSeen(facts))));
   }
 
   private void podGone(String uid, String key) {
     unshared.gone(uid);
-    core.packing.hosts.podGone(uid);
-    loop.run(() -> core.told(new Event.PodGone(uid, key)));
+    packing.podGone(uid);
+    loop.run(() -> state.apply(new Event.PodGone(uid, key)));
   }
 
   private void nodeSeen(NodeShown node) {
-    core.packing.hosts.node(node.key(), node.host());
+    packing.nodeSeen(node.key(), node.host());
     traits.seen(node.key(), node.traits());
     loop.run(
         () -> {
-          core.told(new Event.NodeSeen(node.facts()));
+          state.apply(new Event.NodeSeen(node.facts()));
           labels.seen(node.key(), node.resourceVersion(), node.labels(), node.written());
           taints.seen(node.key(), node.tainted());
         });
   }
 
   private void nodeGone(String name) {
-    core.packing.hosts.nodeGone(name);
+    packing.nodeGone(name);
     traits.gone(name);
     loop.run(
         () -> {
-          core.told(new Event.NodeGone(name));
+          state.apply(new Event.NodeGone(name));
           labels.gone(name);
           taints.gone(name);
         });

@@ -1,6 +1,6 @@
 package dev.tranche.extender.http;
 
-import dev.tranche.extender.verb.Inspection;
+import dev.tranche.extender.explain.Inspection;
 import io.vertx.core.Future;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;

@@ -2,7 +2,7 @@ package dev.tranche.extender.http;
 
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
-import dev.tranche.extender.verb.NodeNames;
+import dev.tranche.extender.snapshot.NodeNames;
 import java.io.IOException;
 import java.util.List;
 

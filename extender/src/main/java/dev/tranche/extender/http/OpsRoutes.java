@@ -1,13 +1,13 @@
 package dev.tranche.extender.http;
 
 import dev.tranche.api.listen.Gzip;
+import dev.tranche.extender.explain.Explain;
+import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.explain.SchedulerAdvice;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.verb.Core;
-import dev.tranche.extender.verb.Explain;
-import dev.tranche.extender.verb.Inspection;
-import dev.tranche.extender.verb.Loop;
-import dev.tranche.extender.verb.SchedulerAdvice;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.ReadinessGate;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.vertx.core.Future;
@@ -26,6 +26,7 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
+import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
@@ -44,7 +45,8 @@ public final class OpsRoutes {
 
   private static final Logger log = LoggerFactory.getLogger(OpsRoutes.class);
 
-  private final Core core;
+  private final ReadinessGate readiness;
+  private final Explain explain;
   private final Loop loop;
   private final PrometheusMeterRegistry registry;
   private final GpuCollector gpus;
@@ -56,21 +58,26 @@ public final class OpsRoutes {
   private final Function<String, Future<Optional<NodeFilter>>> filters;
 
   /**
+   * @param inspection taken on the loop
    * @param gpuMetrics whether there are series of each GPU while this replica may decide
-   * @param missing what readiness lacks beside the core's own needs, as a sentence
+   * @param missing what readiness lacks beside what the gate says, as a sentence
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
    * @param filters which nodes a pod excludes, likewise; empty where the API server does not say
    */
   public OpsRoutes(
-      Core core,
+      ReadinessGate readiness,
+      Explain explain,
+      Supplier<Inspection> inspection,
       Loop loop,
       PrometheusMeterRegistry registry,
       GpuCollector gpus,
       boolean gpuMetrics,
       Supplier<Optional<String>> missing,
       Function<String, Future<Optional<String>>> schedulerMessages,
-      Function<String, Future<Optional<NodeFilter>>> filters) {
-    this.core = core;
+      Function<String, Future<Optional<NodeFilter>>> filters,
+      LongSupplier clockMs) {
+    this.readiness = readiness;
+    this.explain = explain;
     this.loop = loop;
     this.registry = registry;
     this.gpus = gpus;
@@ -78,7 +85,7 @@ public final class OpsRoutes {
     this.missing = missing;
     this.schedulerMessages = schedulerMessages;
     this.filters = filters;
-    this.inspections = new Inspections(() -> loop.ask(() -> Inspection.of(core)), core::nowMs);
+    this.inspections = new Inspections(() -> loop.ask(inspection), clockMs);
     this.shed =
         Counter.builder("tranche.extender.pages.shed")
             .description("Pages of the metrics port refused because others are being made.")
@@ -121,7 +128,7 @@ public final class OpsRoutes {
         call,
         METRICS_TYPE,
         (inspection, to) -> {
-          gpus.show(inspection, gpuMetrics && !core.gated());
+          gpus.show(inspection, gpuMetrics && !readiness.closed());
           registry.scrape(to, METRICS_TYPE);
         });
   }
@@ -163,7 +170,7 @@ public final class OpsRoutes {
   }
 
   private void ready(RoutingContext call) {
-    loop.ask(() -> new Lacks(core.notReady(), core.hearing()))
+    loop.ask(() -> new Lacks(readiness.notReady(), readiness.awaitingFirstReports()))
         .onSuccess(
             lacks -> {
               Optional<String> why = missing.get().or(lacks::all);
@@ -193,7 +200,7 @@ public final class OpsRoutes {
     String pod = call.request().getParam("pod", "");
     boolean json = wantsJson(call);
     Future<Optional<String>> text =
-        loop.ask(() -> Explain.of(core, pod))
+        loop.ask(() -> explain.of(pod))
             .compose(known -> page(vertx, pod, known))
             .compose(this::withSchedulerMessage)
             .map(known -> known.map(found -> written(found, json)));

@@ -1,8 +1,8 @@
 package dev.tranche.extender.http;
 
 import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
-import dev.tranche.extender.verb.Inspection;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;

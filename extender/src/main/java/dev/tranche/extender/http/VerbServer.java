@@ -3,8 +3,8 @@ package dev.tranche.extender.http;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.extender.verb.Core;
-import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.ReadinessGate;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;
@@ -37,29 +37,33 @@ public final class VerbServer extends VerticleBase {
   private final SocketAddress address;
   private final LimitedTransport transport;
   private final ConnectionLimiter connections;
-  private final Core core;
+  private final ReadinessGate readiness;
+  private final Runnable tick;
   private final Function<Loop, VerbRoutes> routes;
   private @Nullable HttpServer server;
 
   /**
    * @param transport of the Vert.x that this is deployed in
+   * @param tick the clock's turn, on the loop
    */
   public VerbServer(
       SocketAddress address,
       LimitedTransport transport,
       ConnectionLimiter connections,
-      Core core,
+      ReadinessGate readiness,
+      Runnable tick,
       Function<Loop, VerbRoutes> routes) {
     this.address = address;
     this.transport = transport;
     this.connections = connections;
-    this.core = core;
+    this.readiness = readiness;
+    this.tick = tick;
     this.routes = routes;
   }
 
   @Override
   public Future<?> start() {
-    vertx.setPeriodic(TICK_MS, ignored -> core.tick());
+    vertx.setPeriodic(TICK_MS, ignored -> tick.run());
     return Future.succeededFuture();
   }
 
@@ -113,7 +117,7 @@ public final class VerbServer extends VerticleBase {
    */
   private Handler<HttpServerRequest> handingOver(Handler<HttpServerRequest> requests) {
     return request -> {
-      if (core.gated()) {
+      if (readiness.closed()) {
         HttpConnection connection = request.connection();
         if (request.version() == HttpVersion.HTTP_1_1) {
           request.response().putHeader("Connection", "close");

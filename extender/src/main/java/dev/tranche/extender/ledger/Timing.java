@@ -26,6 +26,14 @@ public record Timing(
   /** Images are pulled and models are read before a pod begins its work. */
   private static final int LATE_TIMES_YOUNG = 10;
 
+  /** A pod is known for long enough when the mean of its use has forgotten half that often. */
+  private static final double HALF_LIVES_YOUNG = 3;
+
+  /** In that time the mean of what a pod uses forgets half. */
+  public double halfLifeMs() {
+    return youngMs / HALF_LIVES_YOUNG;
+  }
+
   /** A pod on a GPU that has done nothing there for so long is known to do nothing. */
   public long lateMs() {
     return LATE_TIMES_YOUNG * youngMs;

@@ -1,6 +1,6 @@
 package dev.tranche.extender.metrics;
 
-import dev.tranche.extender.verb.Inspection;
+import dev.tranche.extender.explain.Inspection;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;

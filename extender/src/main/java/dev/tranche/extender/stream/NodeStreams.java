@@ -2,7 +2,7 @@ package dev.tranche.extender.stream;
 
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.extender.ledger.Assignment;
-import dev.tranche.extender.verb.Nodes;
+import dev.tranche.extender.state.Nodes;
 import io.vertx.core.Future;
 import io.vertx.grpc.common.GrpcStatus;
 import java.util.Collection;

@@ -8,8 +8,8 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.NodeReportsGrpcService;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.verb.Core;
-import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.StateWriter;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
@@ -27,6 +27,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -80,9 +81,10 @@ public final class StreamServer extends VerticleBase {
   private final PemKeyCertOptions certificate;
   private final TokenCheck tokens;
   private final NodeStreams streams;
-  private final Core core;
+  private final StateWriter state;
   private final Gathered ledger;
   private final ReportListener others;
+  private final LongSupplier clockMs;
   private final Counter refused;
   private final Counter silent;
   private final Counter oversized;
@@ -108,20 +110,22 @@ public final class StreamServer extends VerticleBase {
       PemKeyCertOptions certificate,
       TokenCheck tokens,
       NodeStreams streams,
-      Core core,
+      StateWriter state,
       Loop ledgerLoop,
       ReportListener others,
-      ExtenderMetrics metrics) {
+      ExtenderMetrics metrics,
+      LongSupplier clockMs) {
     this.address = address;
     this.transport = transport;
     this.connections = connections;
     this.certificate = certificate;
     this.tokens = tokens;
     this.streams = streams;
-    this.core = core;
+    this.state = state;
     this.ledger =
         new Gathered(task -> vertx.setTimer(GATHERED_MS, over -> task.run()), ledgerLoop::run);
     this.others = others;
+    this.clockMs = clockMs;
     String help = "Node streams that the extender ended, by cause.";
     this.refused = metrics.counter("tranche.extender.streams.ended", help, "cause", "refused");
     this.limited = metrics.counter("tranche.extender.streams.ended", help, "cause", "limited");
@@ -187,7 +191,7 @@ public final class StreamServer extends VerticleBase {
       return;
     }
     String address = request.connection().remoteAddress().hostAddress();
-    if (!reviews.tryAcquire(address, core.nowMs())) {
+    if (!reviews.tryAcquire(address, clockMs.getAsLong())) {
       limited.increment();
       refuse(request, "too many tokens from this address were refused; another is reviewed soon");
       return;
@@ -212,15 +216,15 @@ public final class StreamServer extends VerticleBase {
   private void refuse(GrpcServerRequest<NodeReport, NodeDirective> request, String why) {
     refused.increment();
     String address = request.connection().remoteAddress().hostAddress();
-    if (callers.worthALine(address, core.nowMs())) {
+    if (callers.worthALine(address, clockMs.getAsLong())) {
       log.warn("a node's stream from {} is refused: {}", address, why);
     }
     Streams.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
   }
 
   private void open(GrpcServerRequest<NodeReport, NodeDirective> request, String node) {
-    var stream = new NodeStream(node, vertx, request.response(), core.nowMs());
-    var inbox = new Inbox(node, core::nowMs, core::reported, others, ledger);
+    var stream = new NodeStream(node, vertx, request.response(), clockMs.getAsLong());
+    var inbox = new Inbox(node, clockMs, state::reported, others, ledger);
     SocketAddress remote = request.connection().remoteAddress();
     request.handler(
         report -> {
@@ -243,14 +247,15 @@ public final class StreamServer extends VerticleBase {
     boolean brief = report.getReadingsCount() > 0;
     if (!brief && !report.getNode().equals(stream.node)) {
       refused.increment();
-      if (callers.worthALine(stream.node, core.nowMs())) {
+      if (callers.worthALine(stream.node, clockMs.getAsLong())) {
         log.warn("node {} reports as node \"{}\"; refused", stream.node, report.getNode());
       }
       String why = "reports are for the node of the token, " + stream.node;
       close(stream, GrpcStatus.PERMISSION_DENIED, why);
       return;
     }
-    Optional<String> tooFast = rate(stream.node).take(report.getSerializedSize(), core.nowMs());
+    Optional<String> tooFast =
+        rate(stream.node).take(report.getSerializedSize(), clockMs.getAsLong());
     if (tooFast.isPresent()) {
       end(stream, hasty, GrpcStatus.RESOURCE_EXHAUSTED, tooFast.get());
       return;
@@ -265,12 +270,12 @@ public final class StreamServer extends VerticleBase {
       end(stream, oversized, GrpcStatus.INVALID_ARGUMENT, broken.get());
       return;
     }
-    stream.reported(report, core.nowMs());
+    stream.reported(report, clockMs.getAsLong());
     inbox.put(report);
   }
 
   private ReportRate rate(String node) {
-    return rates.computeIfAbsent(node, first -> new ReportRate(core.nowMs()));
+    return rates.computeIfAbsent(node, first -> new ReportRate(clockMs.getAsLong()));
   }
 
   private Optional<String> tooMuchInAll(String node, NodeReport report) {
@@ -289,7 +294,7 @@ public final class StreamServer extends VerticleBase {
 
   private void end(NodeStream stream, Counter cause, GrpcStatus status, String why) {
     cause.increment();
-    if (callers.worthALine(stream.node, core.nowMs())) {
+    if (callers.worthALine(stream.node, clockMs.getAsLong())) {
       log.warn("the stream of node {} is ended: {}", stream.node, why);
     }
     close(stream, status, why);
@@ -300,12 +305,12 @@ public final class StreamServer extends VerticleBase {
     if (streams.closed(stream)) {
       log.info("the stream of node {} has closed: {}", stream.node, why);
       // After its last report, which may be waiting.
-      ledger.execute(() -> core.told(new Event.StreamLost(stream.node)));
+      ledger.execute(() -> state.apply(new Event.StreamLost(stream.node)));
     }
   }
 
   private void sweep() {
-    long nowMs = core.nowMs();
+    long nowMs = clockMs.getAsLong();
     rates.values().removeIf(rate -> rate.full(nowMs));
     long deadlineMs = nowMs - SILENCE_MS;
     for (NodeStream stream : List.copyOf(streams.open())) {

@@ -1,9 +1,17 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
 import dev.tranche.extender.verb.Api.BindOutcome;
 import io.vertx.core.Future;
 import java.util.HashMap;
@@ -23,17 +31,36 @@ public final class Bind {
 
   private static final Logger log = LoggerFactory.getLogger(Bind.class);
 
-  private final Core core;
+  private final ReadinessGate readiness;
+  private final Ledger ledger;
+  private final NodeEvaluator evaluator;
+  private final StateWriter state;
+  private final Explanations explanations;
   private final Asked asked;
   private final Api api;
   private final Loop loop;
+  private final ExtenderMetrics metrics;
   private final Map<String, Flight> inFlight = new HashMap<>();
 
-  public Bind(Core core, Asked asked, Api api, Loop loop) {
-    this.core = core;
+  public Bind(
+      ReadinessGate readiness,
+      Ledger ledger,
+      NodeEvaluator evaluator,
+      StateWriter state,
+      Explanations explanations,
+      Asked asked,
+      Api api,
+      Loop loop,
+      ExtenderMetrics metrics) {
+    this.readiness = readiness;
+    this.ledger = ledger;
+    this.evaluator = evaluator;
+    this.state = state;
+    this.explanations = explanations;
     this.asked = asked;
     this.api = api;
     this.loop = loop;
+    this.metrics = metrics;
   }
 
   private record Flight(String node, Future<Optional<String>> result) {}
@@ -50,18 +77,18 @@ public final class Bind {
           ? flying.result()
           : error("pod " + key + " is being bound to node " + flying.node());
     }
-    Optional<Hold> bound = core.ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.BOUND);
+    Optional<Hold> bound = ledger.hold(uid).filter(h -> h.stage() == Hold.Stage.BOUND);
     if (bound.isPresent()) {
       return bound(key, bound.get().node(), node);
     }
-    Optional<String> notReady = core.notDeciding();
+    Optional<String> notReady = readiness.notDeciding();
     if (notReady.isPresent()) {
       return error(notReady.get());
     }
     if (inFlight.size() >= IN_FLIGHT_MAX) {
       return error(IN_FLIGHT_MAX + " binds are under way; this one is tried again");
     }
-    Optional<PodFacts> known = core.ledger.pod(uid);
+    Optional<PodFacts> known = ledger.pod(uid);
     if (known.isEmpty() && asked.get(uid).isEmpty()) {
       return error("pod " + key + " was not filtered here; this is tried again");
     }
@@ -95,7 +122,7 @@ public final class Bind {
     if (on == null) {
       return start(pod, key, node);
     }
-    core.told(new Event.PodSeen(pod));
+    state.apply(new Event.PodSeen(pod));
     return bound(key, on, node);
   }
 
@@ -108,17 +135,18 @@ public final class Bind {
     if (!pod.key().equals(key)) {
       return error(misnamed(key, pod));
     }
-    Evaluation now = core.evaluate(pod, node);
+    Evaluation now = evaluator.evaluate(pod, node);
     Optional<Placement> placement = decide(pod, now);
     if (placement.isEmpty()) {
       return withoutRoom(pod, now);
     }
     Placement place = placement.get();
-    Supplier<Optional<String>> expiry = core.expiry(SEND_WITHIN_MS);
+    Supplier<Optional<String>> expiry = readiness.expiry(SEND_WITHIN_MS);
     return loop.here(assigned(pod, node, place))
         .compose(
             acknowledged ->
-                core.notDeciding()
+                readiness
+                    .notDeciding()
                     .map(why -> lost(pod, why))
                     .orElseGet(() -> post(pod, now, place, expiry)),
             late -> Future.succeededFuture(unacknowledged(pod, node, late)))
@@ -128,7 +156,7 @@ public final class Bind {
 
   private Future<Void> assigned(PodFacts pod, String node, Placement place) {
     try {
-      return core.apply(new Event.BindStarted(pod, node, place));
+      return state.assign(new Event.BindStarted(pod, node, place));
     } catch (Throwable bug) {
       return Future.failedFuture(bug);
     }
@@ -142,18 +170,18 @@ public final class Bind {
 
   /** A node that another replica chose may not have been heard here yet: it need not be full. */
   private Future<Optional<String>> withoutRoom(PodFacts pod, Evaluation now) {
-    Optional<String> hearing = core.hearing().filter(why -> now.silent());
-    if (hearing.isPresent()) {
-      return error(hearing.get());
+    Optional<String> awaiting = readiness.awaitingFirstReports().filter(why -> now.silent());
+    if (awaiting.isPresent()) {
+      return error(awaiting.get());
     }
-    core.metrics.bindWithoutRoom();
+    metrics.bindWithoutRoom();
     return error("node " + now.node() + " has no room for pod " + pod.key() + " any more");
   }
 
   /** The GPUs that are held for it, if they still serve by the newest readings; else others. */
   private Optional<Placement> decide(PodFacts pod, Evaluation now) {
     Optional<Placement> held =
-        core.ledger
+        ledger
             .hold(pod.uid())
             .filter(h -> h.node().equals(now.node()))
             .filter(h -> stillServes(h, now))
@@ -178,8 +206,8 @@ public final class Bind {
   }
 
   private Optional<String> unacknowledged(PodFacts pod, String node, Throwable late) {
-    core.metrics.ackTimeout();
-    core.told(new Event.BindFailed(pod.uid()));
+    metrics.ackTimeout();
+    state.apply(new Event.BindFailed(pod.uid()));
     return Optional.of(
         "node %s did not acknowledge the assignment of pod %s: %s"
             .formatted(node, pod.key(), late.getMessage()));
@@ -187,7 +215,7 @@ public final class Bind {
 
   /** Another may have begun to decide while the node was waited for. */
   private Future<Optional<String>> lost(PodFacts pod, String why) {
-    core.told(new Event.BindFailed(pod.uid()));
+    state.apply(new Event.BindFailed(pod.uid()));
     return error(why);
   }
 
@@ -202,22 +230,22 @@ public final class Bind {
     String node = now.node();
     return switch (outcome) {
       case BindOutcome.Bound() -> {
-        core.told(new Event.BindDone(pod.uid()));
-        core.explanations.bound(pod, core.policyOf(pod), now, place);
+        state.apply(new Event.BindDone(pod.uid()));
+        explanations.bound(pod, evaluator.policyOf(pod), now, place);
         yield Optional.empty();
       }
       case BindOutcome.BoundElsewhere(String other) -> {
         // The hold moves to where the pod is; the informer says the rest.
-        core.told(new Event.BindFailed(pod.uid()));
-        core.told(new Event.PodSeen(pod.on(other)));
+        state.apply(new Event.BindFailed(pod.uid()));
+        state.apply(new Event.PodSeen(pod.on(other)));
         yield Optional.of("pod " + pod.key() + " is bound to node " + other);
       }
       case BindOutcome.Refused(String why) -> {
-        core.told(new Event.BindFailed(pod.uid()));
+        state.apply(new Event.BindFailed(pod.uid()));
         yield Optional.of("pod " + pod.key() + " was not bound to node " + node + ": " + why);
       }
       case BindOutcome.Unknown(String why) -> {
-        core.told(new Event.BindUnknown(pod.uid()));
+        state.apply(new Event.BindUnknown(pod.uid()));
         yield Optional.of(
             "whether pod " + pod.key() + " was bound to node " + node + " is unknown: " + why);
       }

@@ -1,13 +1,24 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.score.Best;
 import dev.tranche.extender.score.Idleness;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeNames;
+import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.state.NominationPlanner;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -19,8 +30,16 @@ import org.jspecify.annotations.Nullable;
 public final class Filter {
   private static final String RESERVED =
       "the room is held for other pods that are being scheduled; this is tried again";
-  private final Core core;
+
+  private final ReadinessGate readiness;
+  private final Ledger ledger;
+  private final NodeEvaluator evaluator;
+  private final NominationPlanner nominations;
+  private final StateWriter state;
+  private final Packing packing;
+  private final Explanations explanations;
   private final Asked asked;
+  private final ExtenderMetrics metrics;
   private final int offeredMax;
 
   /** Where the next search among equals begins. */
@@ -35,15 +54,32 @@ public final class Filter {
    * @param offeredMax so many nodes at most, the best, are offered to a pod that states no soft
    *     preference: kube-scheduler then scores these instead of thousands. 0: all that fit.
    */
-  public Filter(Core core, Asked asked, int offeredMax) {
-    this.core = core;
+  public Filter(
+      ReadinessGate readiness,
+      Ledger ledger,
+      NodeEvaluator evaluator,
+      NominationPlanner nominations,
+      StateWriter state,
+      Packing packing,
+      Explanations explanations,
+      Asked asked,
+      ExtenderMetrics metrics,
+      int offeredMax) {
+    this.readiness = readiness;
+    this.ledger = ledger;
+    this.evaluator = evaluator;
+    this.nominations = nominations;
+    this.state = state;
+    this.packing = packing;
+    this.explanations = explanations;
     this.asked = asked;
+    this.metrics = metrics;
     this.offeredMax = offeredMax;
   }
 
   /** What a pod requests beside GPUs. */
   public void requested(String uid, HostRequest request) {
-    core.packing.requested(uid, request);
+    packing.requested(uid, request);
   }
 
   public sealed interface Answer {
@@ -61,7 +97,7 @@ public final class Filter {
    * @param choosy the pod has soft preferences of its own among the nodes
    */
   public Answer filter(PodFacts pod, List<String> names, boolean choosy) {
-    Optional<String> notReady = core.notDeciding();
+    Optional<String> notReady = readiness.notDeciding();
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
@@ -70,16 +106,14 @@ public final class Filter {
     if (bound != null) {
       return bound;
     }
-    core.nominees.settle(core);
+    nominations.planAll();
     // What was expected of this pod is history; the room may serve it, or others, elsewhere.
-    core.told(new Event.Release(pod.uid()));
-    core.waiting.forget(pod.uid());
+    state.apply(new Event.Release(pod.uid()));
     return decide(pod, names, choosy);
   }
 
   private @Nullable Answer bindUnderWay(PodFacts pod, List<String> names) {
-    Optional<Hold> hold =
-        core.ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE);
+    Optional<Hold> hold = ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE);
     if (hold.isEmpty()) {
       return null;
     }
@@ -92,28 +126,28 @@ public final class Filter {
   private Answer decide(PodFacts pod, List<String> names, boolean choosy) {
     fitting.clear();
     refused.clear();
-    long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
-    Core.Evaluator evaluator = core.evaluator(pod);
+    NodeEvaluator.ForPod now = evaluator.forPod(pod);
     var all = new Idleness.Sum();
     for (int i = 0; i < names.size(); i++) {
-      if (i % Core.LOOK_EVERY == 0 && core.nowMs() > untilMs) {
-        return new Answer.Undecided(Core.LATE);
+      if (i % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && now.late()) {
+        return new Answer.Undecided(NodeEvaluator.LATE);
       }
-      Evaluation evaluation = evaluator.of(names.get(i), NodeNames.number(names, i));
+      Evaluation evaluation = now.of(names.get(i), NodeNames.number(names, i));
       (evaluation.fits() ? fitting : refused).add(evaluation);
       all.add(evaluation.idleness());
     }
     spare(pod, all.total());
-    core.explanations.filtered(pod, core.policyOf(pod), fitting, refused);
-    @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, untilMs) : null;
+    explanations.filtered(pod, evaluator.policyOf(pod), fitting, refused);
+    @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, now) : null;
     if (wait != null) {
       return wait;
     }
     Map<String, Reason> reasons = reasons(refused);
-    reasons.values().forEach(core.metrics::denied);
+    reasons.values().forEach(metrics::denied);
     if (fitting.isEmpty()) {
-      core.rejected(pod, refused);
-    } else if (core.policyOf(pod) == Policy.PACKED) {
+      state.rejected(pod, refused);
+      explanations.rejected(pod, refused);
+    } else if (evaluator.policyOf(pod) == Policy.PACKED) {
       return new Answer.Nodes(names(packed(pod, fitting, choosy)), reasons);
     }
     List<Evaluation> offered = choosy ? fitting : best(pod, fitting);
@@ -126,14 +160,14 @@ public final class Filter {
 
   /** Policy {@code load} looks at its GPUs anew where idle ones have become scarce, or plenty. */
   private void spare(PodFacts pod, Idleness all) {
-    Policy before = core.policyOf(pod);
+    Policy before = evaluator.policyOf(pod);
     if (before != Policy.LOAD && before != Policy.SPARING) {
       return;
     }
-    core.spare(all.scarce());
-    if (core.policyOf(pod) != before) {
-      Core.Evaluator evaluator = core.evaluator(pod);
-      fitting.replaceAll(e -> evaluator.of(e.node(), NodeNames.NO_NUMBER));
+    evaluator.spare(all.scarce());
+    if (evaluator.policyOf(pod) != before) {
+      NodeEvaluator.ForPod now = evaluator.forPod(pod);
+      fitting.replaceAll(e -> now.of(e.node(), NodeNames.NO_NUMBER));
     }
   }
 
@@ -143,8 +177,9 @@ public final class Filter {
 
   /** Chosen here, with every node in view; prioritize then only repeats it. */
   private List<Evaluation> packed(PodFacts pod, List<Evaluation> fitting, boolean choosy) {
-    Optional<Packing.Winner> winner = core.packing.choose(pod, fitting);
-    winner.ifPresent(w -> core.told(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
+    Optional<Packing.Winner> winner = packing.choose(pod, fitting);
+    winner.ifPresent(
+        w -> state.apply(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
     return choosy || offeredMax == 0
         ? fitting
         : winner.map(w -> List.of(w.evaluation())).orElse(fitting);
@@ -152,7 +187,7 @@ public final class Filter {
 
   /** Equals take turns, so that pods that come one after the other are not all offered the same. */
   private List<Evaluation> best(PodFacts pod, List<Evaluation> fitting) {
-    Policy policy = core.policyOf(pod);
+    Policy policy = evaluator.policyOf(pod);
     boolean all = fitting.size() <= offeredMax && policy != Policy.SPARING;
     if (offeredMax == 0 || fitting.size() < 2 || all) {
       return fitting;
@@ -184,18 +219,19 @@ public final class Filter {
   }
 
   private void reserve(PodFacts pod, Evaluation only) {
-    only.placement().ifPresent(place -> core.told(new Event.Reserve(pod, only.node(), place)));
+    only.placement().ifPresent(place -> state.apply(new Event.Reserve(pod, only.node(), place)));
   }
 
   /** Null when something that lasts stands in the way everywhere. */
-  private @Nullable Answer transientOnly(PodFacts pod, List<Evaluation> refused, long untilMs) {
-    Optional<String> hearing = core.hearing();
-    if (hearing.isPresent() && refused.stream().anyMatch(Evaluation::silent)) {
-      return new Answer.Undecided(hearing.get());
+  private @Nullable Answer transientOnly(
+      PodFacts pod, List<Evaluation> refused, NodeEvaluator.ForPod now) {
+    Optional<String> awaiting = readiness.awaitingFirstReports();
+    if (awaiting.isPresent() && refused.stream().anyMatch(Evaluation::silent)) {
+      return new Answer.Undecided(awaiting.get());
     }
     for (Evaluation evaluation : refused) {
-      if (core.nowMs() > untilMs) {
-        return new Answer.Undecided(Core.LATE);
+      if (now.late()) {
+        return new Answer.Undecided(NodeEvaluator.LATE);
       }
       if (couldChange(evaluation) && fitsSettled(pod, evaluation.node())) {
         return new Answer.Undecided(RESERVED);
@@ -205,7 +241,8 @@ public final class Filter {
   }
 
   private boolean fitsSettled(PodFacts pod, String node) {
-    return core.unsettled(node) && core.evaluateSettled(pod, node).placement().isPresent();
+    return evaluator.unsettled(node)
+        && evaluator.evaluateSettled(pod, node).placement().isPresent();
   }
 
   private static boolean couldChange(Evaluation evaluation) {

@@ -1,12 +1,19 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Event;
-import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.preempt.BudgetStore;
+import dev.tranche.extender.preempt.Candidates;
 import dev.tranche.extender.preempt.Choice;
 import dev.tranche.extender.preempt.Victims;
 import dev.tranche.extender.preempt.Victims.Candidate;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.state.NominationPlanner;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -15,6 +22,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.LongSupplier;
 
 /**
  * Whom to evict for a pod, on the nodes where kube-scheduler's dry run would evict. It counts a
@@ -26,10 +34,33 @@ public final class Preempt {
   static final int NODES_MAX = 100;
 
   private static final long DECIDE_MS_MAX = 1_000;
-  private final Core core;
 
-  public Preempt(Core core) {
-    this.core = core;
+  private final ReadinessGate readiness;
+  private final Ledger ledger;
+  private final BudgetStore budgets;
+  private final NodeEvaluator evaluator;
+  private final NominationPlanner nominations;
+  private final StateWriter state;
+  private final ExtenderMetrics metrics;
+  private final LongSupplier clockMs;
+
+  public Preempt(
+      ReadinessGate readiness,
+      Ledger ledger,
+      BudgetStore budgets,
+      NodeEvaluator evaluator,
+      NominationPlanner nominations,
+      StateWriter state,
+      ExtenderMetrics metrics,
+      LongSupplier clockMs) {
+    this.readiness = readiness;
+    this.ledger = ledger;
+    this.budgets = budgets;
+    this.evaluator = evaluator;
+    this.nominations = nominations;
+    this.state = state;
+    this.metrics = metrics;
+    this.clockMs = clockMs;
   }
 
   /**
@@ -53,19 +84,20 @@ public final class Preempt {
   private record Kept(OfNode victims, Choice choice, Placement place) {}
 
   public Answer preempt(PodFacts pod, Map<String, OfNode> offered) {
-    Optional<String> notReady = core.notDeciding().or(core::hearing).or(core::budgetsUnread);
+    Optional<String> notReady =
+        readiness.notDeciding().or(readiness::awaitingFirstReports).or(budgets::unread);
     if (notReady.isPresent()) {
       return new Answer.Undecided(notReady.get());
     }
-    core.nominees.settle(core);
+    nominations.planAll();
     var kept = new LinkedHashMap<String, Kept>();
-    long untilMs = core.nowMs() + DECIDE_MS_MAX;
+    long untilMs = clockMs.getAsLong() + DECIDE_MS_MAX;
     for (String node : leastHarmFirst(offered)) {
-      if (core.nowMs() <= untilMs) {
+      if (clockMs.getAsLong() <= untilMs) {
         keep(pod, node, offered.getOrDefault(node, new OfNode(List.of(), 0)), kept);
       }
     }
-    core.metrics.preempted(kept.size(), offered.size() - kept.size());
+    metrics.preempted(kept.size(), offered.size() - kept.size());
     nominate(pod, kept);
     var victims = new LinkedHashMap<String, OfNode>();
     kept.forEach((node, of) -> victims.put(node, of.victims()));
@@ -83,19 +115,19 @@ public final class Preempt {
   }
 
   private void keep(PodFacts pod, String node, OfNode offered, Map<String, Kept> kept) {
-    List<Candidate> candidates = candidates(core, pod, node);
+    List<Candidate> candidates = Candidates.of(ledger, pod, node, clockMs.getAsLong());
     Set<String> dryRun = Set.copyOf(offered.uids());
     Optional<Choice> choice =
         new Victims(
-                core.budgets(),
-                gone -> core.evaluateWithout(pod, node, gone).placement().isPresent())
+                budgets.budgets(),
+                gone -> evaluator.evaluateWithout(pod, node, gone).placement().isPresent())
             .choose(candidates, dryRun);
     if (choice.isEmpty()) {
       return;
     }
     OfNode victims = victims(choice.get(), candidates, offered);
     Optional<Placement> place =
-        core.evaluateWithout(pod, node, new HashSet<>(victims.uids())).placement();
+        evaluator.evaluateWithout(pod, node, new HashSet<>(victims.uids())).placement();
     if (place.isPresent() && !victims.uids().isEmpty()) {
       kept.put(node, new Kept(victims, choice.get(), place.get()));
     }
@@ -117,31 +149,13 @@ public final class Preempt {
     return new OfNode(uids, choice.violations() + Math.min(others.size(), offered.violations()));
   }
 
-  /** Bound pods of lower priority whose GPU is known, unless they should have ended long ago. */
-  static List<Candidate> candidates(Core core, PodFacts pod, String node) {
-    var candidates = new ArrayList<Candidate>();
-    for (Hold hold : core.ledger.holds(node)) {
-      core.ledger
-          .pod(hold.uid())
-          .filter(other -> hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
-          .filter(other -> node.equals(other.node()) && mayGo(core, other))
-          .filter(other -> other.standing().priority() < pod.standing().priority())
-          .ifPresent(other -> candidates.add(new Candidate(other, hold.held())));
-    }
-    return candidates;
-  }
-
-  private static boolean mayGo(Core core, PodFacts pod) {
-    return !pod.standing().leaving() || core.ledger.leaving().soon(pod.uid(), core.nowMs());
-  }
-
   /** Holds the GPU where kube-scheduler will probably nominate the pod; it chooses as we do. */
   private void nominate(PodFacts pod, Map<String, Kept> kept) {
     var places = new LinkedHashMap<String, Placement>();
     kept.forEach((node, of) -> places.put(node, of.place()));
     kept.entrySet().stream()
         .min(Map.Entry.comparingByValue(Comparator.comparing(Kept::choice, Choice.BETTER_FIRST)))
-        .ifPresent(best -> core.told(new Event.Nominate(pod, places, best.getKey())));
-    core.nominees.planned(pod.uid());
+        .ifPresent(best -> state.apply(new Event.Nominate(pod, places, best.getKey())));
+    nominations.planned(pod.uid());
   }
 }

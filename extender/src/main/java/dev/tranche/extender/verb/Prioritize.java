@@ -1,12 +1,21 @@
 package dev.tranche.extender.verb;
 
+import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeNames;
+import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -17,16 +26,36 @@ import org.slf4j.LoggerFactory;
 /** How good the nodes are that fit. Never fails: kube-scheduler swallows errors here. */
 public final class Prioritize {
   private static final Logger log = LoggerFactory.getLogger(Prioritize.class);
-  private final Core core;
 
-  public Prioritize(Core core) {
-    this.core = core;
+  private final ReadinessGate readiness;
+  private final Ledger ledger;
+  private final NodeEvaluator evaluator;
+  private final StateWriter state;
+  private final Packing packing;
+  private final Explanations explanations;
+  private final ExtenderMetrics metrics;
+
+  public Prioritize(
+      ReadinessGate readiness,
+      Ledger ledger,
+      NodeEvaluator evaluator,
+      StateWriter state,
+      Packing packing,
+      Explanations explanations,
+      ExtenderMetrics metrics) {
+    this.readiness = readiness;
+    this.ledger = ledger;
+    this.evaluator = evaluator;
+    this.state = state;
+    this.packing = packing;
+    this.explanations = explanations;
+    this.metrics = metrics;
   }
 
   /** A score for every name, in their order. */
   public Map<String, Integer> prioritize(PodFacts pod, List<String> names) {
     try {
-      return core.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
+      return readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
     } catch (RuntimeException | LinkageError bug) {
       log.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
       return equal(names);
@@ -34,25 +63,24 @@ public final class Prioritize {
   }
 
   private Map<String, Integer> equal(List<String> names) {
-    core.metrics.neutralPrioritize();
+    metrics.neutralPrioritize();
     var scores = new LinkedHashMap<String, Integer>();
     names.forEach(name -> scores.put(name, Scores.NEUTRAL));
     return scores;
   }
 
   private Map<String, Integer> scored(PodFacts pod, List<String> names) {
-    Policy policy = core.policyOf(pod);
+    Policy policy = evaluator.policyOf(pod);
     var evaluations = new ArrayList<Evaluation>();
     var scores = new LinkedHashMap<String, Integer>();
-    long untilMs = core.nowMs() + Core.DECIDE_WITHIN_MS;
-    Core.Evaluator evaluator = core.evaluator(pod);
+    NodeEvaluator.ForPod now = evaluator.forPod(pod);
     for (int i = 0; i < names.size(); i++) {
       String name = names.get(i);
-      if (core.nowMs() > untilMs) {
+      if (now.late()) {
         return equal(names);
       }
       scores.put(name, 0);
-      Evaluation evaluation = evaluator.of(name, NodeNames.number(names, i));
+      Evaluation evaluation = now.of(name, NodeNames.number(names, i));
       if (evaluation.fits()) {
         evaluations.add(evaluation);
       }
@@ -61,7 +89,7 @@ public final class Prioritize {
     for (int i = 0; i < values.length; i++) {
       scores.put(evaluations.get(i).node(), values[i]);
     }
-    core.explanations.prioritized(pod, policy, evaluations, values);
+    explanations.prioritized(pod, policy, evaluations, values);
     return scores;
   }
 
@@ -81,14 +109,14 @@ public final class Prioritize {
   /** One winner: the node that filter chose, if it is still among those asked for. */
   private int[] packed(PodFacts pod, List<Evaluation> evaluations) {
     int[] values = new int[evaluations.size()];
-    String expected = core.ledger.hold(pod.uid()).map(Hold::node).orElse("");
+    String expected = ledger.hold(pod.uid()).map(Hold::node).orElse("");
     for (int i = 0; i < values.length; i++) {
       if (evaluations.get(i).node().equals(expected)) {
         values[i] = Scores.PACKED_WINNER;
         return values;
       }
     }
-    core.packing
+    packing
         .choose(pod, evaluations)
         .ifPresent(
             winner -> {
@@ -105,23 +133,24 @@ public final class Prioritize {
    */
   public Map<String, Integer> withoutGpu(HostRequest request, List<String> names, boolean choosy) {
     // A node that is not heard yet looks like one without GPUs.
-    if (!core.packs() || choosy || core.notDeciding().or(core::hearing).isPresent()) {
+    if (!evaluator.packs()
+        || choosy
+        || readiness.notDeciding().or(readiness::awaitingFirstReports).isPresent()) {
       return Map.of();
     }
-    long nowMs = core.nowMs();
     var scores = new LinkedHashMap<String, Integer>();
     names.forEach(name -> scores.put(name, 0));
-    core.packing
-        .chooseWithoutGpu(request, names, name -> core.evaluations.gpus(name, nowMs))
+    packing
+        .chooseWithoutGpu(request, names, evaluator.gpus())
         .forEach(name -> scores.put(name, Scores.PACKED_WINNER));
     return scores;
   }
 
   private void reserve(PodFacts pod, String node, Placement placement) {
     boolean settled =
-        core.ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE).isPresent();
+        ledger.hold(pod.uid()).filter(h -> h.stage() != Hold.Stage.TENTATIVE).isPresent();
     if (!settled) {
-      core.told(new Event.Reserve(pod, node, placement));
+      state.apply(new Event.Reserve(pod, node, placement));
     }
   }
 }

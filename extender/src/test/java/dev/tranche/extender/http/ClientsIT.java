@@ -39,13 +39,14 @@ final class ClientsIT {
 
   @BeforeEach
   void start() throws Exception {
-    var verbs = Verbs.idle(metrics);
+    var verbs = Verbs.idle(registry);
     server =
         new VerbServer(
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
             transport,
             new ConnectionLimiter(VerbServer.LIMITS),
-            verbs.core(),
+            verbs.world().readiness,
+            () -> {},
             loop -> verbs.routes(loop, Gate.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();
     server.listen(ours.server(), clients(ours)).await();

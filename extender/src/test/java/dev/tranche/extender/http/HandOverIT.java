@@ -4,7 +4,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Context;
 import io.vertx.core.Future;
@@ -35,7 +34,7 @@ final class HandOverIT {
 
   private final LimitedTransport transport = new LimitedTransport();
   private final Vertx vertx = transport.vertx(new VertxOptions());
-  private final Verbs verbs = Verbs.idle(new ExtenderMetrics(new SimpleMeterRegistry()));
+  private final Verbs verbs = Verbs.idle(new SimpleMeterRegistry());
 
   @AfterEach
   void stop() {
@@ -51,7 +50,8 @@ final class HandOverIT {
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
             transport,
             new ConnectionLimiter(VerbServer.LIMITS),
-            verbs.core(),
+            verbs.world().readiness,
+            () -> {},
             loop -> verbs.routes(loop, Gate.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();
     server.listen(new TestAuthority("ours").server(), null).await();
@@ -67,8 +67,8 @@ final class HandOverIT {
     Answer second = ask(client, http, server.port());
     assertThat(second.from()).isEqualTo(first.from());
 
-    verbs.core().synced();
-    verbs.core().gate(() -> Optional.of("another leads"));
+    verbs.world().synced();
+    verbs.world().readiness.closeWhile(() -> Optional.of("another leads"));
     Answer third = ask(client, http, server.port());
     assertThat(third.from()).isEqualTo(first.from());
     assertThat(third.body()).contains("another leads");

@@ -2,7 +2,7 @@ package dev.tranche.extender.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.verb.Inspection;
+import dev.tranche.extender.explain.Inspection;
 import io.vertx.core.Promise;
 import java.util.ArrayList;
 import java.util.List;

@@ -2,8 +2,7 @@ package dev.tranche.extender.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.state.Loop;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
@@ -35,9 +34,7 @@ final class OverloadIT {
   }
 
   private void serve(long readWithinMs) {
-    routes =
-        Verbs.idle(new ExtenderMetrics(registry))
-            .routes(new Loop(vertx.getOrCreateContext()), readWithinMs);
+    routes = Verbs.idle(registry).routes(new Loop(vertx.getOrCreateContext()), readWithinMs);
     server =
         vertx
             .createHttpServer()

@@ -2,13 +2,13 @@ package dev.tranche.extender.http;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeView.Availability;
 import dev.tranche.extender.load.Odds;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Outlook;
 import dev.tranche.extender.placement.Placement;
-import dev.tranche.extender.verb.Inspection;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.StringWriter;

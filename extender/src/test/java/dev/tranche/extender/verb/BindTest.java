@@ -6,6 +6,8 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
@@ -25,8 +27,7 @@ final class BindTest {
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
   private final Asked asked = new Asked();
-  private final Bind bind =
-      new Bind(world.core, asked, world, new Loop(vertx.getOrCreateContext()));
+  private final Bind bind = world.bind(asked, new Loop(vertx.getOrCreateContext()));
 
   @BeforeEach
   void report() {
@@ -40,7 +41,7 @@ final class BindTest {
 
   @Test
   void uidOfAnotherPod_isRefused() {
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     assertThat(bind("ns/q", "p")).get().asString().contains("is ns/p");
     assertThat(world.assigned).isEmpty();
   }
@@ -69,10 +70,10 @@ final class BindTest {
   void memoryThatHasGoneSinceThePodWasFiltered_movesItToAnotherGpuOrRefusesIt() {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0.5, 0));
     var pod = FakeWorld.pod("p", 3);
-    world.core.told(new Event.PodSeen(pod));
-    var filter = new Filter(world.core, asked, 0);
+    world.state.apply(new Event.PodSeen(pod));
+    var filter = world.filter(asked, 0);
     filter.filter(pod, List.of("a"), false);
-    assertThat(world.core.ledger.hold("p").orElseThrow().held()).containsOnlyKeys("a0");
+    assertThat(world.ledger.hold("p").orElseThrow().held()).containsOnlyKeys("a0");
     long most = 8 * FakeWorld.GIB;
     world.report("a", new Gpu("a0", 0, most), new Gpu("a1", 0.5, most));
     assertThat(bind("ns/p", "p").orElseThrow()).contains("has no room for pod ns/p any more");
@@ -85,7 +86,7 @@ final class BindTest {
   @Test
   void memoryOfThePodItself_doesNotMoveItWhenItsFirstBindIsUnknown() {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0.5, 0));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     world.outcome = new Api.BindOutcome.Unknown("no answer");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown: no answer");
     long own = 8 * FakeWorld.GIB;
@@ -100,21 +101,21 @@ final class BindTest {
   @Test
   void nodeThatIsNotHeardYet_isNotCalledFull() {
     var young = new FakeWorld(Policy.LOAD);
-    young.core.told(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
-    young.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
-    var first = new Bind(young.core, asked, young, new Loop(vertx.getOrCreateContext()));
+    young.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
+    young.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    var first = young.bind(asked, new Loop(vertx.getOrCreateContext()));
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("first reports");
-    young.nowMs += Core.HEARING_MS;
+    young.nowMs += ReadinessGate.FIRST_REPORTS_MS;
     assertThat(first.bind("ns/p", "p", "a").await().orElseThrow()).contains("has no room");
   }
 
   @Test
   void leadershipThatIsLostWhileTheNodeIsWaitedFor_endsTheBind() {
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
-    world.core.gate(
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.readiness.closeWhile(
         () -> world.assigned.isEmpty() ? Optional.empty() : Optional.of("another leads"));
     assertThat(bind("ns/p", "p")).hasValue("another leads");
-    assertThat(world.core.ledger.hold("p")).isEmpty();
+    assertThat(world.ledger.hold("p")).isEmpty();
     assertThat(bind("ns/p", "p")).hasValue("another leads");
     assertThat(world.assigned).hasSize(1);
   }
@@ -124,8 +125,8 @@ final class BindTest {
   void bindingThatWaits_isNotSent_onceWeDoNotLead_orHaveLedAnew_orItIsLate() {
     var notLeading = new AtomicReference<>(Optional.<String>empty());
     var term = new AtomicLong(1);
-    world.core.gate(notLeading::get, term::get);
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.readiness.closeWhile(notLeading::get, term::get);
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     assertThat(bind("ns/p", "p")).isEmpty();
     Supplier<Optional<String>> expiry = world.expiries.getFirst();
     assertThat(expiry.get()).isEmpty();
@@ -144,7 +145,7 @@ final class BindTest {
   /** kube-scheduler asks again when an answer was too late for it. */
   @Test
   void bindThatIsAskedForAgain_happensOnce() {
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     Promise<Void> acknowledgement = Promise.promise();
     world.acknowledged = acknowledgement.future();
     var first = bind.bind("ns/p", "p", "a");
@@ -162,41 +163,41 @@ final class BindTest {
 
   @Test
   void bindThatComesToNothing_leavesNoHoldAndNoAssignment() {
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     world.outcome = new Api.BindOutcome.Refused("no");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("was not bound to node a: no");
-    assertThat(world.core.ledger.hold("p")).isEmpty();
+    assertThat(world.ledger.hold("p")).isEmpty();
     world.acknowledged = Future.failedFuture("300 ms");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("did not acknowledge", "300 ms");
-    assertThat(world.core.ledger.hold("p")).isEmpty();
+    assertThat(world.ledger.hold("p")).isEmpty();
     assertThat(world.retracted).containsExactly("p", "p");
   }
 
   /** A defect of ours, such as a class that the image lacks, ends as any other bind does. */
   @Test
   void bindThatFailsByADefect_isAnswered_andItsHoldDoesNotStay() {
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     world.failure = new NoClassDefFoundError("left/Out");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown", "left/Out");
     assertThat(bind.inFlight()).isZero();
     // When its time is up the API server is asked, and says that the pod is pending.
     world.onServer.put("ns/p", FakeWorld.pod("p", 3));
     world.nowMs += 10 * 60_000;
-    world.core.tick();
-    assertThat(world.core.ledger.hold("p")).isEmpty();
+    world.tick();
+    assertThat(world.ledger.hold("p")).isEmpty();
     world.unassignable = new NoClassDefFoundError("left/OutToo");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("left/OutToo");
-    assertThat(world.core.ledger.hold("p")).isEmpty();
+    assertThat(world.ledger.hold("p")).isEmpty();
     assertThat(bind.inFlight()).isZero();
   }
 
   @Test
   void podThatIsFoundBoundElsewhere_isHeldThere() {
     world.report("b", new Gpu("b0", 0, 0));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     world.outcome = new Api.BindOutcome.BoundElsewhere("b");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is bound to node b");
-    assertThat(world.core.ledger.hold("p").orElseThrow().node()).isEqualTo("b");
+    assertThat(world.ledger.hold("p").orElseThrow().node()).isEqualTo("b");
     assertThat(world.retracted).containsExactly("p");
   }
 
@@ -205,14 +206,14 @@ final class BindTest {
   void podThatIsBeingBound_isOfferedItsNodeAlone() {
     world.report("b", new Gpu("b0", 0, 0));
     var pod = FakeWorld.pod("p", 3);
-    world.core.told(new Event.PodSeen(pod));
+    world.state.apply(new Event.PodSeen(pod));
     world.acknowledged = Promise.<Void>promise().future();
     assertThat(bind.bind("ns/p", "p", "a").isComplete()).isFalse();
-    var filter = new Filter(world.core, asked, 0);
+    var filter = world.filter(asked, 0);
     assertThat(filter.filter(pod, List.of("a", "b"), false))
         .isEqualTo(new Filter.Answer.Nodes(List.of("a"), Map.of()));
     assertThat(filter.filter(pod, List.of("b"), false)).isInstanceOf(Filter.Answer.Undecided.class);
-    assertThat(world.core.ledger.hold("p").orElseThrow().stage()).isEqualTo(Hold.Stage.BINDING);
+    assertThat(world.ledger.hold("p").orElseThrow().stage()).isEqualTo(Hold.Stage.BINDING);
   }
 
   private Optional<String> bind(String key, String uid) {

@@ -2,16 +2,36 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.explain.Explain;
+import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
+import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeState;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
+import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.snapshot.Evaluations;
+import dev.tranche.extender.snapshot.Fleet;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.Nodes;
+import dev.tranche.extender.state.NominationPlanner;
+import dev.tranche.extender.state.Nominees;
+import dev.tranche.extender.state.PodChecks;
+import dev.tranche.extender.state.PodWaker;
+import dev.tranche.extender.state.ReadinessGate;
+import dev.tranche.extender.state.StateWriter;
+import dev.tranche.extender.state.Waiting;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
 import java.util.ArrayList;
@@ -28,26 +48,26 @@ import org.jspecify.annotations.Nullable;
  * Nodes and an API server that only remember what they were told, and a clock that stands unless it
  * is told to step.
  */
-final class FakeWorld implements Nodes, Api {
-  static final long GIB = 1L << 30;
-  final List<String> woken = new ArrayList<>();
-  final Map<String, String> told = new HashMap<>();
-  final Map<String, PodFacts> onServer = new HashMap<>();
-  final List<Assignment> assigned = new ArrayList<>();
-  final SimpleMeterRegistry registry = new SimpleMeterRegistry();
-  long nowMs = 100_000;
+public final class FakeWorld implements Nodes, Api {
+  public static final long GIB = 1L << 30;
+  public final List<String> woken = new ArrayList<>();
+  public final Map<String, String> told = new HashMap<>();
+  public final Map<String, PodFacts> onServer = new HashMap<>();
+  public final List<Assignment> assigned = new ArrayList<>();
+  public final MeterRegistry registry;
+  public long nowMs = 100_000;
 
   /** So much passes whenever somebody looks at the clock. */
-  long stepMs;
+  public long stepMs;
 
   /** What kubelets list, of whatever node. */
-  Map<String, Map<String, Map<String, Integer>>> holdings = Map.of();
+  public Map<String, Map<String, Map<String, Integer>>> holdings = Map.of();
 
-  Future<?> patched = Future.succeededFuture();
-  BindOutcome outcome = new BindOutcome.Bound();
+  public Future<?> patched = Future.succeededFuture();
+  public BindOutcome outcome = new BindOutcome.Bound();
 
   /** What becomes of an assignment that is sent. */
-  Future<Void> acknowledged = Future.succeededFuture();
+  public Future<Void> acknowledged = Future.succeededFuture();
 
   /** What the API server's call ends with instead of its outcome. */
   @Nullable Throwable failure;
@@ -55,36 +75,125 @@ final class FakeWorld implements Nodes, Api {
   /** What is thrown instead of sending an assignment. */
   @Nullable Error unassignable;
 
-  final List<Supplier<Optional<String>>> expiries = new ArrayList<>();
-  final List<String> retracted = new ArrayList<>();
-  final Core core;
+  public final List<Supplier<Optional<String>>> expiries = new ArrayList<>();
+  public final List<String> retracted = new ArrayList<>();
 
-  FakeWorld(Policy policy) {
+  public final ExtenderMetrics metrics;
+  public final Ledger ledger = new Ledger(Timing.DEFAULT);
+  public final LoadCache loads =
+      new LoadCache(15_000, Timing.DEFAULT.halfLifeMs(), Timing.DEFAULT.newcomerMs());
+  public final Evaluations evaluations;
+  public final NodeEvaluator evaluator;
+  public final Packing packing = new Packing();
+  public final Waiting waiting;
+  public final Nominees nominees = new Nominees(ledger, this::nowMs);
+  public final BudgetStore budgets = new BudgetStore();
+  public final Explanations explanations = new Explanations(this::explainRejection);
+  public final ReadinessGate readiness = new ReadinessGate(ledger::allReported, this::nowMs);
+  public final StateWriter state;
+  public final NominationPlanner nominations;
+  public final PodWaker podWaker;
+
+  public FakeWorld(Policy policy) {
     this(policy, MemoryGuard.ENFORCE);
   }
 
-  FakeWorld(Policy policy, MemoryGuard guard) {
-    core =
-        new Core(
-            policy,
-            guard,
-            Timing.DEFAULT,
-            15_000,
+  public FakeWorld(Policy policy, MemoryGuard guard) {
+    this(policy, guard, new SimpleMeterRegistry());
+    synced();
+  }
+
+  private FakeWorld(Policy policy, MemoryGuard guard, MeterRegistry registry) {
+    this.registry = registry;
+    this.metrics = new ExtenderMetrics(registry);
+    var fleet = new Fleet(ledger, loads, Timing.DEFAULT, guard);
+    evaluations = new Evaluations(ledger, loads, fleet);
+    evaluator = new NodeEvaluator(ledger, fleet, evaluations, policy, this::nowMs);
+    waiting = new Waiting(ledger, evaluations, fleet, metrics);
+    state =
+        new StateWriter(
+            ledger,
+            loads,
+            evaluations,
+            packing,
+            waiting,
+            nominees,
+            new PodChecks(this::pod, metrics),
             this,
-            this,
-            new ExtenderMetrics(registry),
-            () -> nowMs += stepMs);
-    core.synced();
+            metrics,
+            this::nowMs);
+    nominations =
+        new NominationPlanner(nominees, ledger, loads, evaluator, budgets, state, this::nowMs);
+    podWaker =
+        new PodWaker(readiness, ledger, evaluator, waiting, this::wake, metrics, this::nowMs);
+  }
+
+  /** One that has read neither pods nor nodes. */
+  public static FakeWorld unread(MeterRegistry registry) {
+    return new FakeWorld(Policy.LOAD, MemoryGuard.ENFORCE, registry);
+  }
+
+  public void synced() {
+    readiness.synced();
+    state.apply(new Event.Synced());
+  }
+
+  public long nowMs() {
+    return nowMs += stepMs;
+  }
+
+  public void tick() {
+    state.tick();
+    podWaker.tick();
+  }
+
+  public Filter filter() {
+    return filter(new Asked(), 0);
+  }
+
+  public Filter filter(Asked asked, int offeredMax) {
+    return new Filter(
+        readiness,
+        ledger,
+        evaluator,
+        nominations,
+        state,
+        packing,
+        explanations,
+        asked,
+        metrics,
+        offeredMax);
+  }
+
+  public Prioritize prioritize() {
+    return new Prioritize(readiness, ledger, evaluator, state, packing, explanations, metrics);
+  }
+
+  public Preempt preempt() {
+    return new Preempt(
+        readiness, ledger, budgets, evaluator, nominations, state, metrics, this::nowMs);
+  }
+
+  public Bind bind(Asked asked, Loop loop) {
+    return new Bind(readiness, ledger, evaluator, state, explanations, asked, this, loop, metrics);
+  }
+
+  public Explain explain() {
+    return new Explain(ledger, evaluator, explanations);
+  }
+
+  public Inspection inspection() {
+    return Inspection.of(ledger, loads, evaluations, waiting.size(), nowMs());
   }
 
   /** A GPU of ten replicas and 10 GiB. */
-  record Gpu(String uuid, double sm, long usedBytes, Map<String, Long> usedBytesByPod) {
-    Gpu(String uuid, double sm, long usedBytes) {
+  public record Gpu(String uuid, double sm, long usedBytes, Map<String, Long> usedBytesByPod) {
+    public Gpu(String uuid, double sm, long usedBytes) {
       this(uuid, sm, usedBytes, Map.of());
     }
   }
 
-  void report(String node, Gpu... gpus) {
+  public void report(String node, Gpu... gpus) {
     var readings = new HashMap<String, LoadReading>();
     for (Gpu gpu : gpus) {
       readings.put(
@@ -96,7 +205,7 @@ final class FakeWorld implements Nodes, Api {
   /**
    * @param readings by uuid, instead of what the GPUs say
    */
-  void report(String node, Map<String, LoadReading> readings, Gpu... gpus) {
+  public void report(String node, Map<String, LoadReading> readings, Gpu... gpus) {
     var facts = new ArrayList<GpuFacts>();
     for (int i = 0; i < gpus.length; i++) {
       String uuid = gpus[i].uuid();
@@ -104,10 +213,10 @@ final class FakeWorld implements Nodes, Api {
           new GpuFacts(uuid, i, "Tesla T4", Names.RESOURCE, 10, 10 * GIB, true, "", 0, "", 0));
     }
     var state = new NodeState(true, facts, holdings, true, Map.of(), List.of());
-    core.reported(new Event.Reported(node, state, OptionalLong.of(0)), readings);
+    this.state.reported(new Event.Reported(node, state, OptionalLong.of(0)), readings);
   }
 
-  static PodFacts pod(String name, int replicas, String... annotations) {
+  public static PodFacts pod(String name, int replicas, String... annotations) {
     var all = new HashMap<String, String>();
     all.put(Names.GPU_FRACTION, "0." + replicas);
     all.put(Names.REPLICAS_PER_GPU, "10");

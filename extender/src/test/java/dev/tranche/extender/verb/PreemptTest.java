@@ -18,12 +18,12 @@ import org.junit.jupiter.api.Test;
 
 final class PreemptTest {
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final Preempt preempt = new Preempt(world.core);
-  private final Filter filter = new Filter(world.core, new Asked(), 0);
+  private final Preempt preempt = world.preempt();
+  private final Filter filter = world.filter();
 
   @BeforeEach
   void budgets() {
-    world.core.budgetsRead();
+    world.budgets.listed();
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
     world.report("b", new Gpu("b0", 0, 0), new Gpu("b1", 0, 0));
   }
@@ -99,13 +99,13 @@ final class PreemptTest {
     bound("y", 10, "a", "a1", 100);
     victims(urgent(5), Map.of("a", offered("x")));
     see(urgent(5).with(standing(50, "a")));
-    world.core.told(new Event.PodGone("x", "ns/x"));
+    world.state.apply(new Event.PodGone("x", "ns/x"));
     // Those that come first do not take what was freed, unless they are worth more.
     assertThat(nodes(FakeWorld.pod("q", 6), "a")).isEmpty();
     assertThat(nodes(FakeWorld.pod("q", 5), "a")).containsExactly("a");
-    world.core.told(new Event.Release("q"));
+    world.state.apply(new Event.Release("q"));
     assertThat(nodes(FakeWorld.pod("r", 6).with(standing(90, null)), "a")).containsExactly("a");
-    world.core.told(new Event.Release("r"));
+    world.state.apply(new Event.Release("r"));
     assertThat(nodes(urgent(5), "a")).containsExactly("a");
   }
 
@@ -123,7 +123,7 @@ final class PreemptTest {
     assertThat(heldOn()).isEqualTo("b");
     see(urgent(5).with(standing(50, "elsewhere")));
     assertThat(heldOn()).isEmpty();
-    assertThat(world.core.ledger.nominations()).isZero();
+    assertThat(world.ledger.nominations()).isZero();
   }
 
   /** kube-scheduler clears the nomination whenever filter answers an Error. */
@@ -137,13 +137,13 @@ final class PreemptTest {
     for (int i = 0; i < 3; i++) {
       world.nowMs += Timing.DEFAULT.tentativeMs() - 1;
       filter.filter(urgent(5), List.of("a"), false);
-      world.core.tick();
+      world.tick();
       assertThat(heldOn()).isEqualTo("a");
     }
     world.nowMs += Timing.DEFAULT.tentativeMs();
-    world.core.tick();
+    world.tick();
     assertThat(heldOn()).isEmpty();
-    assertThat(world.core.ledger.nominations()).isZero();
+    assertThat(world.ledger.nominations()).isZero();
   }
 
   @Test
@@ -158,7 +158,7 @@ final class PreemptTest {
       assertThat(heldOn()).isEqualTo("a");
       filter.filter(urgent(5), List.of("a"), false);
       world.nowMs += stepMs;
-      world.core.tick();
+      world.tick();
     }
     assertThat(heldOn()).isEmpty();
   }
@@ -169,7 +169,7 @@ final class PreemptTest {
     bound("y", 10, "a", "a1", 100);
     victims(urgent(5), Map.of("a", offered("x")));
     world.nowMs += Timing.DEFAULT.tentativeMs();
-    world.core.tick();
+    world.tick();
     assertThat(heldOn()).isEmpty();
   }
 
@@ -186,7 +186,7 @@ final class PreemptTest {
   void roomOfAPodThatTerminates_isTransient_butNotForEver() {
     bound("x", 10, "a", "a0", 0);
     bound("y", 10, "a", "a1", 0);
-    PodFacts x = world.core.ledger.pod("x").orElseThrow();
+    PodFacts x = world.ledger.pod("x").orElseThrow();
     see(x.with(new Standing(0, Map.of(), 1, true, null)));
     assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a"), false))
         .isInstanceOf(Filter.Answer.Undecided.class);
@@ -198,17 +198,17 @@ final class PreemptTest {
   @Test
   void notReady_isSaid() {
     var cold = new FakeWorld(Policy.LOAD);
-    assertThat(new Preempt(cold.core).preempt(urgent(5), Map.of()))
+    assertThat(cold.preempt().preempt(urgent(5), Map.of()))
         .isEqualTo(
             new Answer.Undecided(
                 "the extender has not read the cluster's PodDisruptionBudgets yet"));
-    cold.core.gate(() -> java.util.Optional.of("another leads"));
-    assertThat(new Preempt(cold.core).preempt(urgent(5), Map.of()))
+    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"));
+    assertThat(cold.preempt().preempt(urgent(5), Map.of()))
         .isEqualTo(new Answer.Undecided("another leads"));
   }
 
   private String heldOn() {
-    return world.core.ledger.hold("urgent").map(h -> h.node()).orElse("");
+    return world.ledger.hold("urgent").map(h -> h.node()).orElse("");
   }
 
   private List<String> nodes(PodFacts pod, String node) {
@@ -242,6 +242,6 @@ final class PreemptTest {
   }
 
   private void see(PodFacts pod) {
-    world.core.told(new Event.PodSeen(pod));
+    world.state.apply(new Event.PodSeen(pod));
   }
 }

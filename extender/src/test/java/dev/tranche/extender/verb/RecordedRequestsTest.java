@@ -10,6 +10,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Standing;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import dev.tranche.extender.verb.Preempt.OfNode;
 import io.vertx.core.Vertx;
@@ -35,7 +36,7 @@ final class RecordedRequestsTest {
 
   @BeforeEach
   void report() {
-    world.core.budgetsRead();
+    world.budgets.listed();
     world.report("node-a", new Gpu("GPU-a", 0.9, 0));
     world.report("node-b", new Gpu("GPU-b", 0.1, 0));
     world.report("node-c", new Gpu("GPU-c", 0.5, 0));
@@ -52,7 +53,7 @@ final class RecordedRequestsTest {
     var args = reader.args(Body.of(release.body("filter")));
     List<String> names = Objects.requireNonNull(args.nodeNames());
     Filter.Answer answer =
-        new Filter(world.core, asked, 0).filter(args.pod().orElseThrow(), names, args.choosy());
+        world.filter(asked, 0).filter(args.pod().orElseThrow(), names, args.choosy());
     JsonObject json = ExtenderWriter.filter(answer).toJsonObject();
     assertThat(json.getJsonArray("NodeNames"))
         .containsExactlyInAnyOrder("node-a", "node-b", "node-c");
@@ -64,7 +65,8 @@ final class RecordedRequestsTest {
   void prioritize_scoresThemByLoad(Recorded release) throws Exception {
     var args = reader.args(Body.of(release.body("prioritize")));
     var scores =
-        new Prioritize(world.core)
+        world
+            .prioritize()
             .prioritize(args.pod().orElseThrow(), Objects.requireNonNull(args.nodeNames()));
     JsonArray json = ExtenderWriter.scores(scores).toJsonArray();
     assertThat(json)
@@ -77,9 +79,9 @@ final class RecordedRequestsTest {
   @MethodSource(RELEASES)
   void bind_assignsAGpuOfTheNode(Recorded release) throws Exception {
     PodFacts pod = reader.args(Body.of(release.body("filter"))).pod().orElseThrow();
-    world.core.told(new Event.PodSeen(pod));
+    world.state.apply(new Event.PodSeen(pod));
     var binding = reader.binding(Body.of(release.body("bind")));
-    var bind = new Bind(world.core, asked, world, new Loop(vertx.getOrCreateContext()));
+    var bind = world.bind(asked, new Loop(vertx.getOrCreateContext()));
     assertThat(bind.bind(binding.key(), binding.podUid(), binding.node()).await()).isEmpty();
     assertThat(world.assigned.getFirst().placement().held())
         .isEqualTo(Map.of(binding.node().replace("node-", "GPU-"), 3));
@@ -93,8 +95,7 @@ final class RecordedRequestsTest {
     offered.forEach(
         (node, victims) ->
             victims.uids().forEach(uid -> bound(uid, node, 10 / victims.uids().size())));
-    var answer =
-        (Preempt.Answer.Nodes) new Preempt(world.core).preempt(args.pod().orElseThrow(), offered);
+    var answer = (Preempt.Answer.Nodes) world.preempt().preempt(args.pod().orElseThrow(), offered);
     assertThat(answer.victims()).containsOnlyKeys("node-a", "node-b", "node-c");
     assertThat(uids(answer.victims())).isEqualTo(uids(offered));
     assertThat(
@@ -111,7 +112,7 @@ final class RecordedRequestsTest {
 
   private void bound(String uid, String node, int replicas) {
     var pod = FakeWorld.pod(uid, replicas, "tranche.dev/gpu=" + node.replace("node-", "GPU-"));
-    world.core.told(
+    world.state.apply(
         new Event.PodSeen(pod.with(new Standing(0, Map.of(), 1, false, null)).on(node)));
   }
 }

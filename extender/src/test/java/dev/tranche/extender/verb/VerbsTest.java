@@ -6,12 +6,13 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.Timing;
-import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -26,15 +27,15 @@ final class VerbsTest {
   private static final long GIB = FakeWorld.GIB;
   private static final List<String> BOTH = List.of("a", "b");
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final Filter filter = new Filter(world.core, new Asked(), 0);
-  private final Prioritize prioritize = new Prioritize(world.core);
+  private final Filter filter = world.filter();
+  private final Prioritize prioritize = world.prioritize();
 
   @Test
   void prioritize_reservesTheWinnerSoThatTheNextPodGoesElsewhere() {
     world.report("a", new Gpu("a0", 0.2, 0));
     world.report("b", new Gpu("b0", 0.4, 0));
     assertThat(score("p1", "a")).isGreaterThan(score("p1", "b"));
-    assertThat(world.core.ledger.hold("p1").orElseThrow().node()).isEqualTo("a");
+    assertThat(world.ledger.hold("p1").orElseThrow().node()).isEqualTo("a");
     // 0.2 measured and 0.3 expected are more than 0.4.
     assertThat(score("p2", "b")).isGreaterThan(score("p2", "a"));
   }
@@ -42,7 +43,7 @@ final class VerbsTest {
   @Test
   void prioritize_youngPodFadesAsTheMeanFollows() {
     world.report("a", new Gpu("a0", 0.2, 0));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
     assertThat(load("a")).isEqualTo(0.5);
     world.nowMs += Timing.DEFAULT.youngMs() / 2;
     world.report("a", new Gpu("a0", 0.3, 0));
@@ -57,7 +58,7 @@ final class VerbsTest {
     world.report("a", new Gpu("a0", 0.9, 0));
     world.nowMs += 15_001;
     world.report("b", new Gpu("b0", 0.1, 0));
-    var evaluation = world.core.evaluate(FakeWorld.pod("p", 3), "a");
+    var evaluation = world.evaluator.evaluate(FakeWorld.pod("p", 3), "a");
     assertThat(evaluation.gpus().getFirst().measured()).isFalse();
     assertThat(score("p", "a")).isBetween(5, 8);
   }
@@ -66,7 +67,7 @@ final class VerbsTest {
   void prioritize_packedByAnnotation_hasOneWinner() {
     world.report("a", new Gpu("a0", 0.1, 0));
     world.report("b", new Gpu("b0", 0.9, 0));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b0").on("b")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b0").on("b")));
     var scores =
         prioritize.prioritize(FakeWorld.pod("p", 3, Names.GPU_PLACEMENT + "=packed"), BOTH);
     assertThat(scores).containsEntry("a", 0).containsEntry("b", Scores.PACKED_WINNER);
@@ -77,14 +78,14 @@ final class VerbsTest {
     for (String node : BOTH) {
       world.report(node, new Gpu(node + "0", 0, 0), new Gpu(node + "1", 0, 0));
     }
-    world.core.told(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b1").on("b")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("x", 7, "tranche.dev/gpu=b1").on("b")));
     var pod = FakeWorld.pod("p", 3, Names.GPU_PLACEMENT + "=packed");
-    var one = new Filter(world.core, new Asked(), 1).filter(pod, BOTH, false);
+    var one = world.filter(new Asked(), 1).filter(pod, BOTH, false);
     assertThat(one).isEqualTo(new Filter.Answer.Nodes(List.of("b"), Map.of()));
-    assertThat(world.core.ledger.hold("p"))
+    assertThat(world.ledger.hold("p"))
         .hasValueSatisfying(hold -> assertThat(hold.held()).containsExactly(Map.entry("b1", 3)));
     assertThat(prioritize.prioritize(pod, BOTH)).containsEntry("b", Scores.PACKED_WINNER);
-    assertThat(new Filter(world.core, new Asked(), 1).filter(pod, BOTH, true))
+    assertThat(world.filter(new Asked(), 1).filter(pod, BOTH, true))
         .isEqualTo(new Filter.Answer.Nodes(BOTH, Map.of()));
   }
 
@@ -93,12 +94,11 @@ final class VerbsTest {
     var packed = new FakeWorld(Policy.PACKED);
     for (String node : BOTH) {
       packed.report(node, new Gpu(node + "0", 0, 0));
-      packed.core.packing.hosts.node(
-          node, new HostRequest(node.equals("a") ? 8_000 : 64_000, 1_024));
+      packed.packing.nodeSeen(node, new HostRequest(node.equals("a") ? 8_000 : 64_000, 1_024));
     }
-    packed.core.packing.requested("x", new HostRequest(8_000, 512));
-    packed.core.told(new Event.PodSeen(FakeWorld.pod("x", 5, "tranche.dev/gpu=c0").on("c")));
-    var byHost = new Prioritize(packed.core);
+    packed.packing.requested("x", new HostRequest(8_000, 512));
+    packed.state.apply(new Event.PodSeen(FakeWorld.pod("x", 5, "tranche.dev/gpu=c0").on("c")));
+    var byHost = packed.prioritize();
     assertThat(byHost.withoutGpu(new HostRequest(4_000, 128), BOTH, false))
         .containsEntry("a", 0)
         .containsEntry("b", Scores.PACKED_WINNER);
@@ -109,40 +109,38 @@ final class VerbsTest {
   @Test
   void withoutGpu_packed_isNotDrawnToNodesThatAreNotHeardYet() {
     var packed = new FakeWorld(Policy.PACKED);
-    packed.core.told(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
-    packed.core.packing.hosts.node("a", new HostRequest(8_000, 1_024));
-    var byHost = new Prioritize(packed.core);
+    packed.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
+    packed.packing.nodeSeen("a", new HostRequest(8_000, 1_024));
+    var byHost = packed.prioritize();
     assertThat(byHost.withoutGpu(new HostRequest(4_000, 128), BOTH, false)).isEmpty();
-    packed.nowMs += Core.HEARING_MS;
+    packed.nowMs += ReadinessGate.FIRST_REPORTS_MS;
     assertThat(byHost.withoutGpu(new HostRequest(4_000, 128), BOTH, false)).isNotEmpty();
   }
 
   @Test
   void prioritize_beforeTheCacheIsWarm_scoresAlike() {
     var cold = new FakeWorld(Policy.LOAD);
-    cold.core.gate(() -> java.util.Optional.of("another leads"));
-    assertThat(new Prioritize(cold.core).prioritize(FakeWorld.pod("p", 3), BOTH).values())
+    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"));
+    assertThat(cold.prioritize().prioritize(FakeWorld.pod("p", 3), BOTH).values())
         .containsOnly(Scores.NEUTRAL);
   }
 
   @Test
   void filter_idleGpusScarce_offersTheNodeWhereLeastIsLost() {
-    var offering = new Filter(world.core, new Asked(), 64);
+    var offering = world.filter(new Asked(), 64);
     world.report("idle", gpus("i", 7, 0));
     world.report("half", gpus("h", 8, 0.5));
     world.report("busy", gpus("b", 1, 0.95));
     List<String> names = List.of("idle", "half", "busy");
     // Whoever asks for little does not need an idle GPU; whoever asks for much may.
     assertThat(offered(offering, "small", 1, names)).containsExactly("half");
-    assertThat(world.core.ledger.hold("small").orElseThrow().node()).isEqualTo("half");
+    assertThat(world.ledger.hold("small").orElseThrow().node()).isEqualTo("half");
     assertThat(offered(offering, "large", 5, names)).containsExactly("idle");
     world.report("half", gpus("h", 8, 0));
     world.report("busy", gpus("b", 4, 0));
     assertThat(offered(offering, "other", 1, names)).containsExactlyElementsOf(names);
-    assertThat(world.core.explanations.get("ns/small").orElseThrow().policy())
-        .isEqualTo(Policy.SPARING);
-    assertThat(world.core.explanations.get("ns/other").orElseThrow().policy())
-        .isEqualTo(Policy.LOAD);
+    assertThat(world.explanations.get("ns/small").orElseThrow().policy()).isEqualTo(Policy.SPARING);
+    assertThat(world.explanations.get("ns/other").orElseThrow().policy()).isEqualTo(Policy.LOAD);
   }
 
   private static Gpu[] gpus(String prefix, int count, double sm) {
@@ -158,7 +156,7 @@ final class VerbsTest {
   void filter_oneNodeLeft_isReserved() {
     world.report("a", new Gpu("a0", 0.2, 0));
     filter.filter(FakeWorld.pod("p", 3), BOTH, false);
-    assertThat(world.core.ledger.hold("p").orElseThrow().node()).isEqualTo("a");
+    assertThat(world.ledger.hold("p").orElseThrow().node()).isEqualTo("a");
   }
 
   @Test
@@ -184,7 +182,7 @@ final class VerbsTest {
   @Test
   void filter_memoryGrantedToATentativePod_isTaken() {
     world.report("a", new Gpu("a0", 0, 6 * GIB));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
     // 5 GiB are granted, 6 measured: one is somebody else's, or p has more than its share.
     assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry("a", Reason.MEMORY);
     assertThat(nodes(FakeWorld.pod("r", 4)).nodes()).containsExactly("a");
@@ -193,7 +191,7 @@ final class VerbsTest {
   @Test
   void memory_measuredPerPod_countsOverItsGrantAndForNobodyKnown() {
     world.report("a", new Gpu("a0", 0, 6 * GIB, Map.of("ns/p", 6 * GIB)));
-    world.core.told(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 5, "tranche.dev/gpu=a0").on("a")));
     assertThat(memoryFree("a")).isEqualTo(4 * GIB);
     // Idle on its grant, and 6 GiB are somebody else's: both count.
     world.report("a", new Gpu("a0", 0, 6 * GIB, Map.of("other/x", 6 * GIB)));
@@ -215,7 +213,7 @@ final class VerbsTest {
     var scoring = new FakeWorld(Policy.LOAD, MemoryGuard.SCORE);
     scoring.report("a", new Gpu("a0", 0, 9 * GIB));
     scoring.report("b", new Gpu("b0", 0, 0));
-    var scores = new Prioritize(scoring.core).prioritize(FakeWorld.pod("p", 3), BOTH);
+    var scores = scoring.prioritize().prioritize(FakeWorld.pod("p", 3), BOTH);
     assertThat(scores.get("a")).isPositive().isLessThan(scores.get("b"));
   }
 
@@ -223,13 +221,13 @@ final class VerbsTest {
   void memoryGuard_off_countsGrantsOnly() {
     var off = new FakeWorld(Policy.LOAD, MemoryGuard.OFF);
     off.report("a", new Gpu("a0", 0, 9 * GIB));
-    var gpu = off.core.evaluate(FakeWorld.pod("p", 3), "a").gpus().getFirst();
+    var gpu = off.evaluator.evaluate(FakeWorld.pod("p", 3), "a").gpus().getFirst();
     assertThat(gpu.memoryFreeBytes()).isEqualTo(10 * GIB);
     assertThat(gpu.replicasByMemory()).isEqualTo(10);
   }
 
   private long memoryFree(String node) {
-    var gpu = world.core.evaluate(FakeWorld.pod("any", 1), node).gpus().getFirst();
+    var gpu = world.evaluator.evaluate(FakeWorld.pod("any", 1), node).gpus().getFirst();
     return gpu.memoryFreeBytes();
   }
 
@@ -239,13 +237,13 @@ final class VerbsTest {
     nodes(FakeWorld.pod("p", 3));
     assertThat(world.told.get("ns/p")).contains("gpu 0: 10 of 10 replicas free, needs 3");
     world.report("a", new Gpu("a0", 0, 8 * GIB));
-    world.core.tick();
+    world.tick();
     assertThat(world.woken).isEmpty();
     world.report("a", new Gpu("a0", 0, 2 * GIB));
-    world.core.tick();
+    world.tick();
     world.report("a", new Gpu("a0", 0, GIB));
     world.nowMs += 5_000;
-    world.core.tick();
+    world.tick();
     assertThat(world.woken).containsExactly("a");
   }
 
@@ -254,10 +252,10 @@ final class VerbsTest {
     world.report("a", new Gpu("a0", 0, 8 * GIB, Map.of("ns/x", 3 * GIB)));
     see("x", 5, "a0");
     assertThat(nodes(FakeWorld.pod("p", 2)).refused()).containsEntry("a", Reason.MEMORY);
-    world.core.tick();
+    world.tick();
     assertThat(world.woken).isEmpty();
     world.report("a", new Gpu("a0", 0, 8 * GIB, Map.of("ns/x", 5 * GIB)));
-    world.core.tick();
+    world.tick();
     assertThat(world.woken).containsExactly("a");
   }
 
@@ -266,10 +264,10 @@ final class VerbsTest {
     world.holdings = Map.of("ns/x", Map.of("main", Map.of("a0", 5)));
     world.report("a", new Gpu("a0", 0, 5 * GIB, Map.of("ns/x", 5 * GIB)));
     assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry("a", Reason.MEMORY);
-    world.core.tick();
+    world.tick();
     assertThat(world.woken).isEmpty();
     see("x", 5, "a0");
-    world.core.tick();
+    world.tick();
     assertThat(world.woken).containsExactly("a");
   }
 
@@ -280,52 +278,49 @@ final class VerbsTest {
     see("y", 8, "a1");
     assertThat(nodes(FakeWorld.pod("p", 3)).refused()).containsEntry("a", Reason.FRAGMENTED);
     assertThat(nodes(FakeWorld.pod("q", 5)).refused()).containsEntry("a", Reason.FULL);
-    world.core.tick();
-    assertThat(world.core.waiting.fragmented()).isOne();
+    world.tick();
+    assertThat(world.waiting.fragmented()).isOne();
   }
 
   private void see(String pod, int replicas, String gpu) {
-    world.core.told(
+    world.state.apply(
         new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on("a")));
   }
 
   @Test
   void notReady_namesWhatIsNotReadYet() {
-    var idle = new Idle();
-    var metrics = new ExtenderMetrics(new SimpleMeterRegistry());
-    var core =
-        new Core(
-            Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, 15_000, idle, idle, metrics, () -> 0);
+    var cold = FakeWorld.unread(new SimpleMeterRegistry());
     String unread = "the extender has not read the cluster's pods and nodes yet";
-    assertThat(core.notReady()).hasValue(unread);
-    assertThat(new Filter(core, new Asked(), 0).filter(FakeWorld.pod("p", 3), BOTH, false))
+    assertThat(cold.readiness.notReady()).hasValue(unread);
+    assertThat(cold.filter().filter(FakeWorld.pod("p", 3), BOTH, false))
         .isEqualTo(new Filter.Answer.Undecided(unread));
-    core.read("pods");
-    assertThat(core.notReady()).hasValue("the extender has not read the cluster's nodes yet");
+    cold.readiness.read("pods");
+    assertThat(cold.readiness.notReady())
+        .hasValue("the extender has not read the cluster's nodes yet");
   }
 
   @Test
   void silentNodes_areWaitedForAtFirstWhileOthersTakePods() {
     BOTH.forEach(
-        node -> world.core.told(new Event.NodeSeen(new NodeFacts(node, Set.of(), "", true))));
+        node -> world.state.apply(new Event.NodeSeen(new NodeFacts(node, Set.of(), "", true))));
     assertThat(filter.filter(FakeWorld.pod("p", 3), BOTH, false))
         .isEqualTo(
             new Filter.Answer.Undecided(
                 "the extender waits up to 3 s for the GPU nodes' first reports"));
     world.report("a", new Gpu("a0", 0.5, 0));
     assertThat(nodes(FakeWorld.pod("p", 3)).nodes()).containsExactly("a");
-    world.nowMs += Core.HEARING_MS;
+    world.nowMs += ReadinessGate.FIRST_REPORTS_MS;
     assertThat(filter.filter(FakeWorld.pod("p", 3), List.of("b"), false))
         .isEqualTo(new Filter.Answer.Nodes(List.of(), Map.of("b", Reason.NO_REPORT)));
   }
 
   @Test
   void reportOfANodeThatIsGone_isForgottenWithItsStream() {
-    world.core.told(new Event.NodeGone("a"));
+    world.state.apply(new Event.NodeGone("a"));
     world.report("a", new Gpu("a0", 0.5, 0));
-    assertThat(world.core.loads.get("a", "a0")).isPresent();
-    world.core.told(new Event.StreamLost("a"));
-    assertThat(world.core.loads.get("a", "a0")).isEmpty();
+    assertThat(world.loads.get("a", "a0")).isPresent();
+    world.state.apply(new Event.StreamLost("a"));
+    assertThat(world.loads.get("a", "a0")).isEmpty();
   }
 
   @Test
@@ -339,32 +334,32 @@ final class VerbsTest {
     List<String> names = IntStream.range(0, 9).mapToObj(i -> "n" + i).toList();
     for (String node : names) {
       slow.report(node, new Gpu(node + "0", 0, 0));
-      slow.core.told(
+      slow.state.apply(
           new Event.PodSeen(
               FakeWorld.pod("x" + node, 9, "tranche.dev/gpu=" + node + "0").on(node)));
     }
     slow.stepMs = stepMs;
-    var answer = new Filter(slow.core, new Asked(), 0).filter(FakeWorld.pod("p", 3), names, false);
-    return answer.equals(new Filter.Answer.Undecided(Core.LATE))
-        && slow.core.explanations.get("ns/p").isPresent();
+    var answer = slow.filter().filter(FakeWorld.pod("p", 3), names, false);
+    return answer.equals(new Filter.Answer.Undecided(NodeEvaluator.LATE))
+        && slow.explanations.get("ns/p").isPresent();
   }
 
   @Test
   void listsOfAPod_areReadOnceForAllNodes() {
     BOTH.forEach(node -> world.report(node, new Gpu(node + "0", 0, 0)));
     var pod = FakeWorld.pod("p", 3, "tranche.dev/gpu-uuid=!GPU-x");
-    assertThat(world.core.evaluateSettled(pod, "a").ask())
-        .isSameAs(world.core.evaluateSettled(pod, "b").ask());
-    assertThat(world.core.evaluateWithout(pod, "a", Set.of()).ask())
-        .isSameAs(world.core.evaluateSettled(pod, "b").ask());
+    assertThat(world.evaluator.evaluateSettled(pod, "a").ask())
+        .isSameAs(world.evaluator.evaluateSettled(pod, "b").ask());
+    assertThat(world.evaluator.evaluateWithout(pod, "a", Set.of()).ask())
+        .isSameAs(world.evaluator.evaluateSettled(pod, "b").ask());
   }
 
   @Test
   void decision_thatTakesTooLong_isGivenUp() {
     world.report("a", new Gpu("a0", 0, 0));
-    world.stepMs = Core.DECIDE_WITHIN_MS;
+    world.stepMs = NodeEvaluator.DECIDE_WITHIN_MS + 1;
     assertThat(filter.filter(FakeWorld.pod("p", 3), BOTH, false))
-        .isEqualTo(new Filter.Answer.Undecided(Core.LATE));
+        .isEqualTo(new Filter.Answer.Undecided(NodeEvaluator.LATE));
     assertThat(prioritize.prioritize(FakeWorld.pod("p", 3), BOTH).values())
         .containsOnly(Scores.NEUTRAL);
   }
@@ -373,7 +368,7 @@ final class VerbsTest {
   void rejectedPod_isWokenWhenTheNodesStreamReturns() {
     nodes(FakeWorld.pod("p", 3));
     world.report("b", new Gpu("b0", 0, 0));
-    world.core.tick();
+    world.tick();
     assertThat(world.woken).containsExactly("b");
   }
 
@@ -389,21 +384,21 @@ final class VerbsTest {
     world.patched = Future.succeededFuture();
     ticks(5);
     assertThat(world.woken).containsExactly("b", "b");
-    assertThat(world.core.waiting.size()).isZero();
+    assertThat(world.waiting.size()).isZero();
   }
 
   private void ticks(int seconds) {
     for (int i = 0; i < seconds; i++) {
       world.nowMs += 1_000;
-      world.core.tick();
+      world.tick();
     }
   }
 
   @Test
   void notSynced_isSaid() {
     var cold = new FakeWorld(Policy.LOAD);
-    cold.core.gate(() -> java.util.Optional.of("another leads"));
-    assertThat(new Filter(cold.core, new Asked(), 0).filter(FakeWorld.pod("p", 3), BOTH, false))
+    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"));
+    assertThat(cold.filter().filter(FakeWorld.pod("p", 3), BOTH, false))
         .isEqualTo(new Filter.Answer.Undecided("another leads"));
   }
 
@@ -412,7 +407,7 @@ final class VerbsTest {
   }
 
   private double load(String node) {
-    var gpu = world.core.evaluate(FakeWorld.pod("any", 1), node).gpus().getFirst();
+    var gpu = world.evaluator.evaluate(FakeWorld.pod("any", 1), node).gpus().getFirst();
     return Math.round(gpu.smLoad() * 1_000) / 1_000.0;
   }
 

@@ -1,0 +1,299 @@
+package dev.tranche.extender.explain;
+
+import dev.tranche.extender.explain.Explanations.Chosen;
+import dev.tranche.extender.explain.Explanations.Scored;
+import dev.tranche.extender.explain.Explanations.Trace;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Ask;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.Exclusion;
+import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.Fleet;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+
+/**
+ * Answers why a pod is where it is, or why it waits. The loop that decides only says what it knows;
+ * thousands of nodes are judged and written elsewhere.
+ */
+public final class Explain {
+  private static final String UNASKED =
+      "kube-scheduler has not asked this extender about the pod of late; ";
+
+  /** The API server did not say what the pod says of nodes. */
+  private static final String ALL_NODES =
+      "these are all nodes by their GPUs now, also those that the pod's nodeSelector, affinity or"
+          + " tolerations exclude";
+
+  private final Ledger ledger;
+  private final NodeEvaluator evaluator;
+  private final Explanations explanations;
+
+  public Explain(Ledger ledger, NodeEvaluator evaluator, Explanations explanations) {
+    this.ledger = ledger;
+    this.evaluator = evaluator;
+    this.explanations = explanations;
+  }
+
+  /** Adds to the answer what it was given on the loop; on any thread. */
+  @FunctionalInterface
+  private interface Part {
+    void write(JsonObject json);
+  }
+
+  /**
+   * What is known of a pod.
+   *
+   * @param judged all nodes are, so that those that the pod excludes should be left out
+   * @param page the answer; on any thread
+   */
+  public record Known(boolean judged, Function<Optional<NodeFilter>, JsonObject> page) {}
+
+  /**
+   * On the loop. Empty if nothing is known of the pod.
+   *
+   * @param key {@code namespace/name}
+   */
+  public Optional<Known> of(String key) {
+    Optional<Trace> trace = explanations.get(key);
+    return ledger.pods().stream()
+        .filter(p -> key.endsWith(p.name()) && p.key().equals(key))
+        .findFirst()
+        .or(() -> trace.map(Trace::pod))
+        .map(p -> known(p, trace.filter(t -> t.pod().uid().equals(p.uid()))));
+  }
+
+  private Known known(PodFacts pod, Optional<Trace> trace) {
+    Optional<Hold> hold = ledger.hold(pod.uid());
+    if (trace.isEmpty() && pod.node() == null && !pod.ended()) {
+      Judged judged = judged(pod);
+      return new Known(true, filter -> page(pod, hold, judged.leavingOut(filter)));
+    }
+    Part part = trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h))).orElse(json -> {});
+    return new Known(false, filter -> page(pod, hold, part));
+  }
+
+  private static JsonObject page(PodFacts pod, Optional<Hold> hold, Part part) {
+    JsonObject json = head(pod, hold);
+    part.write(json);
+    return json;
+  }
+
+  private static JsonObject head(PodFacts pod, Optional<Hold> hold) {
+    var json =
+        new JsonObject()
+            .put("pod", pod.key())
+            .put("uid", pod.uid())
+            .put("resource", pod.resource())
+            .put("state", state(pod, hold))
+            .put("annotations", new JsonObject(Map.copyOf(pod.annotations())));
+    hold.ifPresent(h -> json.put("hold", hold(h)));
+    return json;
+  }
+
+  private static String state(PodFacts pod, Optional<Hold> hold) {
+    if (pod.ended()) {
+      return "ended";
+    }
+    if (pod.node() != null) {
+      return "bound";
+    }
+    return hold.isPresent() ? "being scheduled" : "waiting";
+  }
+
+  private static JsonObject hold(Hold hold) {
+    return new JsonObject()
+        .put("node", hold.node())
+        .put("stage", Inspection.stage(hold))
+        .put("replicasByGpu", new JsonObject(Map.copyOf(hold.held())));
+  }
+
+  private Part decided(Trace trace) {
+    // A waiting pod asks about now, a bound one about then.
+    List<Evaluation> refused =
+        trace.chosen() != null
+            ? trace.refused().nearest()
+            : trace.refused().nearest().stream()
+                .map(then -> evaluator.evaluate(trace.pod(), then.node()))
+                .toList();
+    return json -> {
+      json.put("policy", trace.policy().toString()).put("decidedAt", trace.at().toString());
+      fitted(json, trace);
+      refused(json, refused, trace.refused());
+    };
+  }
+
+  private static void fitted(JsonObject json, Trace trace) {
+    Chosen chosen = trace.chosen();
+    if (chosen != null) {
+      json.put("chosen", chosen(chosen));
+    }
+    var lost = new JsonArray();
+    for (Scored scored : trace.fitting()) {
+      boolean won = chosen != null && scored.evaluation().node().equals(chosen.evaluation().node());
+      if (!won) {
+        lost.add(node(scored.evaluation()).put("score", scored.score()));
+      } else {
+        json.getJsonObject("chosen").put("score", scored.score());
+      }
+    }
+    json.put("fitted", lost).put("fittedCount", trace.fittingCount());
+  }
+
+  private static void refused(JsonObject json, List<Evaluation> shown, Refusals refusals) {
+    var nodes = new JsonArray();
+    shown.forEach(evaluation -> nodes.add(node(evaluation)));
+    var byReason = new JsonObject();
+    refusals.byReason().forEach((reason, count) -> byReason.put(reason.sentence(), count));
+    json.put("refused", nodes)
+        .put("refusedCount", refusals.count())
+        .put("refusedByReason", byReason);
+  }
+
+  /** Decided by another replica, or by nobody of ours: the GPUs, as they would be without it. */
+  private Part placed(PodFacts pod, Hold hold) {
+    Evaluation without = evaluator.evaluate(pod, hold.node());
+    Policy policy = evaluator.policyOf(pod);
+    return json -> {
+      List<GpuView> taken =
+          without.gpus().stream().filter(g -> hold.held().containsKey(g.uuid())).toList();
+      json.put("policy", policy.toString())
+          .put("note", "not decided here; which GPU it is on is known by " + source(hold))
+          .put("chosen", node(without).put("chosenGpus", gpus(without, taken)))
+          .put("fitted", new JsonArray())
+          .put("fittedCount", 0);
+      refused(json, List.of(), Refusals.NONE);
+    };
+  }
+
+  private static String source(Hold hold) {
+    if (hold.confirmed()) {
+      return "the kubelet's read-back";
+    }
+    return hold.placement() == null ? "nobody yet" : "the pod's annotation or the node's echo";
+  }
+
+  /** A node as the loop saw it, with its R. */
+  private record Looked(String node, int replicas, Fleet.Seen seen) {}
+
+  /**
+   * kube-scheduler has asked another replica, or nobody: what this one would say now. What a pod
+   * says of nodes we do not keep; the API server is asked for it.
+   */
+  private Judged judged(PodFacts pod) {
+    Function<String, Fleet.Seen> seenNow = evaluator.seen(pod);
+    var looked = new ArrayList<Looked>();
+    for (String name : ledger.nodes()) {
+      Fleet.Seen seen = seenNow.apply(name);
+      if (!seen.gpus().isEmpty()) {
+        looked.add(new Looked(name, ledger.replicasPerGpu(name, pod.resource()), seen));
+      }
+    }
+    return new Judged(pod, evaluator.policyOf(pod), looked);
+  }
+
+  private record Judged(PodFacts pod, Policy policy, List<Looked> looked) {
+    /**
+     * @param filter empty: what the pod excludes is not known
+     */
+    Part leavingOut(Optional<NodeFilter> filter) {
+      var counts = new EnumMap<Exclusion, Integer>(Exclusion.class);
+      var left = new ArrayList<Looked>();
+      for (Looked node : looked) {
+        Optional<Exclusion> why = filter.flatMap(f -> f.excludes(node.node()));
+        why.ifPresentOrElse(w -> counts.merge(w, 1, Integer::sum), () -> left.add(node));
+      }
+      String note = UNASKED + (filter.isEmpty() ? ALL_NODES : leftOut(counts));
+      return json -> {
+        judge(json.put("note", note), pod, policy, left);
+        json.put("leftOutCount", looked.size() - left.size());
+      };
+    }
+
+    private static String leftOut(Map<Exclusion, Integer> counts) {
+      int all = counts.values().stream().mapToInt(Integer::intValue).sum();
+      if (all == 0) {
+        return "these are all nodes by their GPUs now";
+      }
+      String reasons =
+          counts.entrySet().stream()
+              .map(e -> e.getValue() + " by " + e.getKey().words())
+              .collect(Collectors.joining(", "));
+      return "these are the nodes by their GPUs now. %d %s left out: %s"
+          .formatted(all, all == 1 ? "node is" : "nodes are", reasons);
+    }
+  }
+
+  private static void judge(JsonObject json, PodFacts pod, Policy policy, List<Looked> looked) {
+    var asks = new HashMap<Integer, Ask>();
+    var fitted = new JsonArray();
+    var refused = new ArrayList<Evaluation>();
+    for (Looked node : looked) {
+      Ask ask = asks.computeIfAbsent(node.replicas(), pod::ask);
+      Evaluation now = Fleet.evaluate(node.node(), ask, node.seen(), policy);
+      if (now.placement().isEmpty()) {
+        refused.add(now);
+      } else if (fitted.size() < Explanations.NODES_MAX) {
+        fitted.add(node(now));
+      }
+    }
+    json.put("policy", policy.toString())
+        .put("fitted", fitted)
+        .put("fittedCount", looked.size() - refused.size());
+    var refusals = Refusals.of(refused);
+    refused(json, refusals.nearest(), refusals);
+  }
+
+  private static JsonObject chosen(Chosen chosen) {
+    Placement placement = chosen.placement();
+    List<GpuView> taken =
+        chosen.evaluation().gpus().stream()
+            .filter(g -> placement.held().containsKey(g.uuid()))
+            .toList();
+    return node(chosen.evaluation())
+        .put("at", chosen.at().toString())
+        .put("chosenGpus", gpus(chosen.evaluation(), taken));
+  }
+
+  private static JsonObject node(Evaluation evaluation) {
+    var json =
+        new JsonObject()
+            .put("node", evaluation.node())
+            .put("largestHole", Figures.largestHole(evaluation));
+    evaluation.outcome().refusal().ifPresent(reason -> json.put("reason", reason.sentence()));
+    return json.put("gpus", gpus(evaluation, evaluation.gpus()));
+  }
+
+  private static JsonArray gpus(Evaluation evaluation, List<GpuView> gpus) {
+    var array = new JsonArray();
+    for (GpuView gpu : gpus) {
+      array.add(
+          new JsonObject()
+              .put("gpu", gpu.index())
+              .put("uuid", gpu.uuid())
+              .put("model", gpu.model())
+              .put("replicas", gpu.replicas())
+              .put("freeReplicas", gpu.freeReplicas())
+              .put("smLoadPercent", Math.round(gpu.smLoad() * 100))
+              .put("memoryFreeBytes", gpu.memoryFreeBytes())
+              .put("memoryUsableBytes", gpu.memoryUsableBytes())
+              .put("measured", gpu.measured())
+              .put("figures", Figures.gpu(evaluation, gpu)));
+    }
+    return array;
+  }
+}

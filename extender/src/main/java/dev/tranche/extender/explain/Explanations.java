@@ -1,0 +1,111 @@
+package dev.tranche.extender.explain;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.score.Best;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.snapshot.Evaluation;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiConsumer;
+import org.jspecify.annotations.Nullable;
+
+/** What was decided of late, and on what grounds, for whoever asks why. */
+public final class Explanations {
+  /** So many of the nodes that lost are kept per pod. */
+  static final int NODES_MAX = 8;
+
+  /** Once a pod is bound, so many: the question is then mostly about the node that it is on. */
+  static final int NODES_OF_BOUND_MAX = 3;
+
+  private static final int PODS_MAX = 2_000;
+  private final Cache<String, Trace> byKey =
+      Caffeine.newBuilder()
+          .maximumSize(PODS_MAX)
+          .expireAfterWrite(Duration.ofHours(2))
+          // To tidy up is less than to wake another thread for it, three times for each pod.
+          .executor(Runnable::run)
+          .build();
+
+  private final BiConsumer<PodFacts, String> owners;
+
+  /**
+   * @param owners tells a pod's owner why it waits
+   */
+  public Explanations(BiConsumer<PodFacts, String> owners) {
+    this.owners = owners;
+  }
+
+  /**
+   * @param score as it was told to kube-scheduler; null where prioritize was not asked
+   */
+  public record Scored(Evaluation evaluation, @Nullable Integer score) {}
+
+  /** Where the pod went, and the node's GPUs at that moment. */
+  public record Chosen(Instant at, Evaluation evaluation, Placement placement) {}
+
+  /**
+   * @param fitting the best of those that fit; fewer once the pod is bound
+   * @param chosen null while the pod waits
+   */
+  public record Trace(
+      PodFacts pod,
+      Policy policy,
+      Instant at,
+      List<Scored> fitting,
+      int fittingCount,
+      Refusals refused,
+      @Nullable Chosen chosen) {}
+
+  public Optional<Trace> get(String key) {
+    return Optional.ofNullable(byKey.getIfPresent(key));
+  }
+
+  public void filtered(
+      PodFacts pod, Policy policy, List<Evaluation> fitting, List<Evaluation> refused) {
+    var kept = fitting.stream().limit(NODES_MAX).map(e -> new Scored(e, null)).toList();
+    var refusals = Refusals.of(refused);
+    byKey.put(
+        pod.key(), new Trace(pod, policy, Instant.now(), kept, fitting.size(), refusals, null));
+  }
+
+  /** No node takes the pod for now. */
+  public void rejected(PodFacts pod, List<Evaluation> refused) {
+    owners.accept(pod, Figures.event(refused));
+  }
+
+  public void prioritized(PodFacts pod, Policy policy, List<Evaluation> evaluations, int[] scores) {
+    Trace before = byKey.getIfPresent(pod.key());
+    var refused = before == null ? Refusals.NONE : before.refused();
+    var best =
+        Best.of(scores, NODES_MAX, 0).stream()
+            .map(i -> new Scored(evaluations.get(i), scores[i]))
+            .toList();
+    byKey.put(
+        pod.key(), new Trace(pod, policy, Instant.now(), best, evaluations.size(), refused, null));
+  }
+
+  public void bound(PodFacts pod, Policy policy, Evaluation evaluation, Placement placement) {
+    var chosen = new Chosen(Instant.now(), evaluation, placement);
+    Trace before = byKey.getIfPresent(pod.key());
+    byKey.put(
+        pod.key(),
+        before == null
+            ? new Trace(pod, policy, chosen.at(), List.of(), 0, Refusals.NONE, chosen)
+            : new Trace(
+                pod,
+                before.policy(),
+                before.at(),
+                List.copyOf(
+                    before
+                        .fitting()
+                        .subList(0, Math.min(NODES_OF_BOUND_MAX, before.fitting().size()))),
+                before.fittingCount(),
+                before.refused(),
+                chosen));
+  }
+}

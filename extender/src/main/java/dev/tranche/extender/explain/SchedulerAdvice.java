@@ -1,0 +1,41 @@
+package dev.tranche.extender.explain;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/**
+ * What to do about kube-scheduler's own reasons, which are about totals of a node and come before
+ * ours: a node that one of them excludes is never shown to the extender.
+ */
+public final class SchedulerAdvice {
+  private SchedulerAdvice() {}
+
+  /**
+   * One sentence for each reason that is known.
+   *
+   * @param message of the pod's condition {@code PodScheduled}
+   * @param resource that the pod asks for
+   */
+  public static List<String> of(String message, String resource) {
+    var advice = new ArrayList<String>();
+    if (message.contains("Insufficient " + resource)) {
+      advice.add(
+          "Insufficient %s: a node's allocatable less what its pods request is less than this pod requests. Wait until pods end, ask for less, or add a GPU node; kubectl describe node shows both sums."
+              .formatted(resource));
+    }
+    if (message.contains("Insufficient cpu")
+        || message.contains("Insufficient memory")
+        || message.contains("Too many pods")) {
+      advice.add(
+          "CPU, memory or the number of pods: GPUs are not what is missing on those nodes. Lower those requests, or add a node.");
+    }
+    if (message.contains("didn't match Pod's node affinity/selector")) {
+      advice.add(
+          "node affinity/selector: see the pod's spec for what it names. Tranche adds nvidia.com/gpu.replicas, nvidia.com/gpu.memory and nvidia.com/gpu.product to it; if the replicas per GPU have changed since, delete the pod and have it created again.");
+    }
+    if (message.contains("untolerated taint")) {
+      advice.add("untolerated taint: add the toleration that the message names to the pod.");
+    }
+    return advice;
+  }
+}

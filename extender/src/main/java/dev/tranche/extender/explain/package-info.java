@@ -1,0 +1,5 @@
+/** Why pods are where they are, or wait, for people and Prometheus. */
+@NullMarked
+package dev.tranche.extender.explain;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,161 @@
+package dev.tranche.extender.state;
+
+import dev.tranche.extender.ledger.Decision;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.GpuFacts;
+import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.NodeState;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.load.LoadCache;
+import dev.tranche.extender.load.LoadCache.News;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.Evaluations;
+import dev.tranche.extender.snapshot.Packing;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The one writer of what is known: applies events to the Ledger, carries out the decisions that
+ * follow, and keeps what is derived from it in step. Confined to the loop.
+ */
+public final class StateWriter {
+  private static final Logger log = LoggerFactory.getLogger(StateWriter.class);
+
+  private final Ledger ledger;
+  private final LoadCache loads;
+  private final Evaluations evaluations;
+  private final Packing packing;
+  private final Waiting waiting;
+  private final Nominees nominees;
+  private final PodChecks podChecks;
+  private final Nodes nodes;
+  private final ExtenderMetrics metrics;
+  private final LongSupplier clockMs;
+
+  public StateWriter(
+      Ledger ledger,
+      LoadCache loads,
+      Evaluations evaluations,
+      Packing packing,
+      Waiting waiting,
+      Nominees nominees,
+      PodChecks podChecks,
+      Nodes nodes,
+      ExtenderMetrics metrics,
+      LongSupplier clockMs) {
+    this.ledger = ledger;
+    this.loads = loads;
+    this.evaluations = evaluations;
+    this.packing = packing;
+    this.waiting = waiting;
+    this.nominees = nominees;
+    this.podChecks = podChecks;
+    this.nodes = nodes;
+    this.metrics = metrics;
+    this.clockMs = clockMs;
+  }
+
+  /** An event of an informer, a stream or a verb; nobody waits for its acknowledgements. */
+  public void apply(Event event) {
+    switch (event) {
+      case Event.PodSeen(PodFacts pod) when pod.node() != null || pod.ended() -> {
+        waiting.forget(pod.uid());
+        // A plain request means nothing before its node has said its R.
+        pod.stampedReplicas().ifPresent(r -> packing.learn(pod, r));
+      }
+      case Event.PodGone(String uid, String key) -> waiting.forget(uid);
+      case Event.NodeSeen(var node) -> nodes.configure(node.name(), node.config());
+      case Event.NodeGone(String name) -> forget(name);
+      // Its last reports may have come after the Node had gone.
+      case Event.StreamLost(String name) when ledger.node(name).isEmpty() -> forget(name);
+      default -> {}
+    }
+    logFailure(carryOut(event));
+    switch (event) {
+      case Event.PodSeen(PodFacts pod) -> nominees.seen(pod.uid());
+      case Event.PodGone(String uid, String key) -> nominees.seen(uid);
+      // Filter decides on it anew.
+      case Event.Release(String uid) -> waiting.forget(uid);
+      default -> {}
+    }
+  }
+
+  /** Completes when the node has acknowledged the assignment. */
+  public Future<Void> assign(Event.BindStarted started) {
+    return carryOut(started);
+  }
+
+  /** A node's report: who holds what, and its load. */
+  public void reported(Event.Reported report, Map<String, LoadReading> readings) {
+    logFailure(carryOut(report));
+    evaluations.learn(report, readings);
+    News news = loads.put(report.node(), readings, () -> uuids(report.state()));
+    if (news == News.EASED) {
+      waiting.changed(report.node());
+    }
+    evaluations.measured(report.node(), news);
+  }
+
+  /** The clock's turn: what is due ends. */
+  public void tick() {
+    apply(new Event.Tick());
+    evaluations.follow();
+  }
+
+  /** The pod waits until one of these nodes has room. */
+  public void rejected(PodFacts pod, List<Evaluation> refused) {
+    waiting.rejected(pod, refused);
+  }
+
+  private Future<Void> carryOut(Event event) {
+    packing.follow(event);
+    var acks = new ArrayList<Future<Void>>(1);
+    for (Decision decision : ledger.apply(event, clockMs.getAsLong())) {
+      switch (decision) {
+        case Decision.Assign(String node, var assignment) ->
+            acks.add(nodes.assign(node, assignment));
+        case Decision.Retract(String node, String uid) -> nodes.retract(node, uid);
+        case Decision.RoomGrew(String node) -> waiting.changed(node);
+        case Decision.Drifted(String node, String key, var assigned, var actual) -> {
+          metrics.drift();
+          log.warn(
+              "pod {} on node {} was assigned {} but the kubelet gave it {}",
+              key,
+              node,
+              assigned,
+              actual);
+        }
+        case Decision.CheckPod check -> podChecks.check(check, clockMs.getAsLong(), this::apply);
+        case Decision.Expired(String node, String key) -> {
+          metrics.expired();
+          log.debug("the hold of pod {} on node {} was never bound", key, node);
+        }
+      }
+    }
+    return acks.isEmpty() ? Future.succeededFuture() : Future.all(acks).mapEmpty();
+  }
+
+  private static void logFailure(Future<Void> acks) {
+    acks.onFailure(late -> log.debug("an assignment was not acknowledged: {}", late.getMessage()));
+  }
+
+  private void forget(String node) {
+    loads.forget(node);
+    nodes.forget(node);
+    evaluations.forget(node);
+    packing.forget(node);
+  }
+
+  private static Set<String> uuids(NodeState state) {
+    return state.gpus().stream().map(GpuFacts::uuid).collect(Collectors.toSet());
+  }
+}

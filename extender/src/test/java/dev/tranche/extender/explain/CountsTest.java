@@ -1,0 +1,121 @@
+package dev.tranche.extender.explain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Timing;
+import dev.tranche.extender.metrics.GpuCollector;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What happened, as the metrics tell it. */
+final class CountsTest {
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+
+  @BeforeEach
+  void report() {
+    world.report("a", new Gpu("a0", 0.2, 9 * FakeWorld.GIB), new Gpu("a1", 0.2, 0));
+  }
+
+  @Test
+  void denials_areCountedByReason() {
+    world
+        .filter()
+        .filter(FakeWorld.pod("p", 3, "tranche.dev/gpu-uuid=!a1"), List.of("a", "b"), false);
+    assertThat(denied("memory")).isOne();
+    assertThat(denied("no_report")).isOne();
+    assertThat(denied("full")).isZero();
+  }
+
+  private double denied(String reason) {
+    return world
+        .registry
+        .get("tranche.extender.denied.nodes")
+        .tag("reason", reason)
+        .counter()
+        .count();
+  }
+
+  @Test
+  void drift_isCountedOnce() {
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
+    world.holdings = Map.of("ns/p", Map.of("main", Map.of("a1", 3)));
+    report();
+    report();
+    assertThat(world.registry.get("tranche.extender.drift").counter().count()).isOne();
+  }
+
+  @Test
+  void reservations_areShownByStage_andCountedWhenTheyExpire() {
+    var pod = FakeWorld.pod("p", 3);
+    Placement place = world.evaluator.evaluate(pod, "a").placement().orElseThrow();
+    world.state.apply(new Event.Reserve(pod, "a", place));
+    assertThat(gauge("tranche_extender_holds", "stage", "tentative")).isOne();
+    world.nowMs += Timing.DEFAULT.tentativeMs();
+    world.tick();
+    assertThat(gauge("tranche_extender_holds", "stage", "tentative")).isZero();
+    assertThat(world.registry.get("tranche.extender.holds.expired").counter().count()).isOne();
+  }
+
+  @Test
+  void readings_areShownWithTheirAge_andAsStale() {
+    assertThat(gauge("tranche_extender_gpu_measured", "uuid", "a0")).isOne();
+    world.nowMs += 15_001;
+    assertThat(gauge("tranche_extender_gpu_measured", "uuid", "a0")).isZero();
+    assertThat(gauge("tranche_extender_gpu_reading_age_seconds", "uuid", "a0")).isEqualTo(15.001);
+  }
+
+  /** An age of -1 s would be the youngest of all. */
+  @Test
+  void gpuWithoutAReading_hasNoAge() {
+    world.report("b", Map.of(), new Gpu("b0", 0, 0));
+    String age = "tranche_extender_gpu_reading_age_seconds";
+    assertThat(gauges(age, "uuid", "b0", true)).isEmpty();
+    assertThat(gauges(age, "uuid", "a0", true)).hasSize(1);
+    assertThat(gauge("tranche_extender_gpu_measured", "uuid", "b0")).isZero();
+  }
+
+  /** A rate over a series that begins at 1 shows nothing. */
+  @Test
+  void podChecks_areCountedFromTheStart() {
+    for (String outcome : List.of("gone", "pending", "bound", "failed", "dropped")) {
+      var counter =
+          world.registry.get("tranche.extender.pod.checks").tag("outcome", outcome).counter();
+      assertThat(counter.count()).isZero();
+    }
+  }
+
+  @Test
+  void replicaThatDoesNotLead_showsOnlyGpusThatAreNotMeasured() {
+    String measured = "tranche_extender_gpu_measured";
+    assertThat(gauges("tranche_extender_gpu_replicas", "uuid", "a0", true)).hasSize(1);
+    assertThat(gauges("tranche_extender_gpu_replicas", "uuid", "a0", false)).isEmpty();
+    assertThat(gauges(measured, "uuid", "a0", false)).isEmpty();
+    world.nowMs += 15_001;
+    assertThat(gauges(measured, "uuid", "a0", false)).containsExactly(0.0);
+    assertThat(gauges("tranche_extender_holds", "stage", "bound", false)).containsExactly(0.0);
+  }
+
+  /** At the next scrape. */
+  private double gauge(String name, String label, String value) {
+    return gauges(name, label, value, true).getFirst();
+  }
+
+  private List<Double> gauges(String name, String label, String value, boolean whole) {
+    var collector = new GpuCollector();
+    collector.show(world.inspection(), whole);
+    return collector.collect().stream()
+        .filter(snapshot -> snapshot.getMetadata().getName().equals(name))
+        .flatMap(snapshot -> ((GaugeSnapshot) snapshot).getDataPoints().stream())
+        .filter(point -> value.equals(point.getLabels().get(label)))
+        .map(GaugeSnapshot.GaugeDataPointSnapshot::getValue)
+        .toList();
+  }
+}

@@ -1,0 +1,138 @@
+package dev.tranche.extender.explain;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.ledger.Standing;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.Exclusion;
+import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+final class ExplainTest {
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+
+  @Test
+  void boundByAnotherReplica_isReconstructed() {
+    world.report("a", new Gpu("a0", 0.2, 0), new Gpu("a1", 0.1, 0));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
+    JsonObject explained = explained();
+    assertThat(explained.getString("state")).isEqualTo("bound");
+    assertThat(explained.getString("note")).contains("the pod's annotation");
+    assertThat(explained.getJsonObject("chosen").getJsonArray("chosenGpus"))
+        .hasSize(1)
+        .allMatch(gpu -> ((JsonObject) gpu).getString("uuid").equals("a0"));
+  }
+
+  @Test
+  void waitingPodOfAnotherReplica_isJudgedNow() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    JsonObject explained = explained();
+    assertThat(explained.getString("state")).isEqualTo("waiting");
+    assertThat(explained.getString("note"))
+        .as("there may be no other replica, and kube-scheduler knows more of nodes")
+        .contains("has not asked this extender")
+        .contains("nodeSelector");
+    assertThat(explained.getJsonArray("fitted")).hasSize(1);
+  }
+
+  @Test
+  void rejectedPod_isExplainedGpuByGpu() {
+    world.report("a", new Gpu("a0", 0.2, 10 * FakeWorld.GIB));
+    world.filter().filter(FakeWorld.pod("p", 3), List.of("a"), false);
+    JsonObject explained = explained();
+    assertThat(explained.getJsonArray("refused").getJsonObject(0).getString("reason"))
+        .contains("too little real free memory");
+    assertThat(explained.encode()).contains("gpu 0: 10 of 10 replicas free, needs 3");
+  }
+
+  @Test
+  void ofThousandsOfNodes_aFewAreShown_andTheOthersCountedByReason() {
+    for (int i = 0; i < 100; i++) {
+      world.report("full-" + i, new Gpu("f" + i, 0.2, 0));
+      see("x" + i, 9, "f" + i, "full-" + i);
+      world.report("used-" + i, new Gpu("u" + i, 0.2, 9 * FakeWorld.GIB));
+      world.report("free-" + i, new Gpu("g" + i, 0.2, 0));
+    }
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    JsonObject explained = explained();
+    assertThat(explained.getJsonArray("fitted")).hasSize(Explanations.NODES_MAX);
+    assertThat(explained.getInteger("fittedCount")).isEqualTo(100);
+    assertThat(explained.getInteger("refusedCount")).isEqualTo(200);
+    assertThat(explained.getJsonArray("refused"))
+        .hasSize(Refusals.NODES_MAX)
+        .allMatch(node -> ((JsonObject) node).getString("node").startsWith("used-"));
+    assertThat(explained.getJsonObject("refusedByReason").getMap())
+        .isEqualTo(Map.of(Reason.FULL.sentence(), 100, Reason.MEMORY.sentence(), 100));
+  }
+
+  @Test
+  void podOfAnotherReplica_doesNotStandInItsOwnWay() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    PodFacts pod = FakeWorld.pod("p", 8);
+    world.state.apply(new Event.PodSeen(pod));
+    Placement place = world.evaluator.evaluate(pod, "a").placement().orElseThrow();
+    world.state.apply(new Event.Reserve(pod, "a", place));
+    assertThat(explained().getJsonArray("fitted")).hasSize(1);
+  }
+
+  @Test
+  void gpuHeldForANominatedPod_isNotHeldAgainstOneOfHigherPriority() {
+    world.report("a", new Gpu("a0", 0.2, 0));
+    PodFacts nominated = FakeWorld.pod("n", 10).with(new Standing(5, Map.of(), 1, false, "a"));
+    Placement place = world.evaluator.evaluate(nominated, "a").placement().orElseThrow();
+    world.state.apply(new Event.Nominate(nominated, Map.of("a", place), "a"));
+    world.state.apply(new Event.PodSeen(nominated));
+    PodFacts urgent = FakeWorld.pod("p", 3);
+    world.state.apply(new Event.PodSeen(urgent.with(new Standing(6, Map.of(), 1, false, null))));
+    assertThat(explained().getJsonArray("fitted")).hasSize(1);
+    world.state.apply(new Event.PodSeen(urgent.with(new Standing(4, Map.of(), 1, false, null))));
+    assertThat(explained().getJsonArray("fitted")).isEmpty();
+  }
+
+  private JsonObject explained() {
+    return explained(Optional.empty());
+  }
+
+  private JsonObject explained(Optional<NodeFilter> filter) {
+    return world.explain().of("ns/p").orElseThrow().page().apply(filter);
+  }
+
+  @Test
+  void nodesThatThePodExcludes_areLeftOut_andCounted() {
+    for (String node : List.of("a", "b", "c", "d")) {
+      world.report(node, new Gpu(node + "0", 0.2, 0));
+    }
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
+    Map<String, Exclusion> excluded =
+        Map.of("a", Exclusion.TAINTS, "b", Exclusion.NODE_SELECTOR, "d", Exclusion.NODE_SELECTOR);
+    JsonObject explained = explained(Optional.of(node -> Optional.ofNullable(excluded.get(node))));
+    assertThat(explained.getInteger("fittedCount")).isOne();
+    assertThat(explained.getJsonArray("fitted").getJsonObject(0).getString("node")).isEqualTo("c");
+    assertThat(explained.getString("note"))
+        .endsWith("3 nodes are left out: 2 by nodeSelector, 1 by taints not tolerated");
+    assertThat(explained.getInteger("leftOutCount")).isEqualTo(3);
+    assertThat(explained(Optional.of(node -> Optional.empty())).getString("note"))
+        .doesNotContain("nodeSelector");
+  }
+
+  private void see(String pod, int replicas, String gpu, String node) {
+    world.state.apply(
+        new Event.PodSeen(FakeWorld.pod(pod, replicas, "tranche.dev/gpu=" + gpu).on(node)));
+  }
+
+  @Test
+  void unknownPod_isNone() {
+    assertThat(world.explain().of("ns/p")).isEmpty();
+  }
+}

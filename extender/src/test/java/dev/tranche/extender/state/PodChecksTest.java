@@ -1,0 +1,101 @@
+package dev.tranche.extender.state;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.Decision;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Promise;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+final class PodChecksTest {
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final List<Promise<Optional<PodFacts>>> asked = new ArrayList<>();
+  private final List<Event> answers = new ArrayList<>();
+  private final PodChecks checks =
+      new PodChecks(
+          key -> {
+            Promise<Optional<PodFacts>> read = Promise.promise();
+            asked.add(read);
+            return read.future();
+          },
+          new ExtenderMetrics(registry));
+
+  private void check(String uid) {
+    checks.check(new Decision.CheckPod("a", uid, "ns/" + uid), 7, answers::add);
+  }
+
+  private double count(String outcome) {
+    return registry.counter("tranche.extender.pod.checks", "outcome", outcome).count();
+  }
+
+  @Test
+  void answer_saysWhenItWasAsked() {
+    PodFacts pod = FakeWorld.pod("p", 3).on("a");
+    check("p");
+    asked.getFirst().complete(Optional.of(pod));
+    assertThat(answers).containsExactly(new Event.PodChecked("p", "ns/p", pod, 7));
+    assertThat(count("bound")).isOne();
+  }
+
+  @Test
+  void anotherPodOfThatName_isNotThePod() {
+    check("old");
+    asked.getFirst().complete(Optional.of(FakeWorld.pod("new", 3)));
+    assertThat(answers).containsExactly(new Event.PodChecked("old", "ns/old", null, 7));
+    assertThat(count("gone")).isOne();
+  }
+
+  @Test
+  void failedQuestion_isNoAnswer() {
+    check("p");
+    asked.getFirst().fail("status 503");
+    assertThat(answers).isEmpty();
+    assertThat(count("failed")).isOne();
+  }
+
+  @Test
+  void tooManyAtOnce_waitInTheirOrder_evenBehindThoseThatFail() {
+    int all = PodChecks.IN_FLIGHT_MAX + PodChecks.WAITING_MAX;
+    for (int i = 0; i <= all; i++) {
+      check("p" + i);
+    }
+    assertThat(asked).hasSize(PodChecks.IN_FLIGHT_MAX);
+    assertThat(count("dropped")).isOne();
+    for (int i = 0; i < all; i++) {
+      asked.get(i).fail("status 503");
+    }
+    assertThat(asked).hasSize(all);
+    assertThat(count("failed")).isEqualTo(all);
+    check("q");
+    asked.getLast().complete(Optional.empty());
+    assertThat(answers).containsExactly(new Event.PodChecked("q", "ns/q", null, 7));
+  }
+
+  /** From the Ledger's question to the room that is kept. */
+  @Test
+  void acceptedBindingThatNoWatchShows_keepsItsRoom() {
+    var world = new FakeWorld(Policy.LOAD);
+    world.report("a", new FakeWorld.Gpu("GPU-a", 0, 0));
+    PodFacts pod = FakeWorld.pod("p", 3);
+    world.state.apply(new Event.PodSeen(pod));
+    world.state.assign(
+        new Event.BindStarted(
+            pod, "a", world.evaluator.evaluate(pod, "a").placement().orElseThrow()));
+    world.state.apply(new Event.BindDone("p"));
+    world.onServer.put("ns/p", pod.on("a"));
+    for (int i = 0; i < 200; i++) {
+      world.nowMs += 1_000;
+      world.tick();
+    }
+    assertThat(world.ledger.holds("a")).hasSize(1);
+    assertThat(world.ledger.pod("p").orElseThrow().node()).isEqualTo("a");
+  }
+}
