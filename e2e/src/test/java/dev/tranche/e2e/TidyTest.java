@@ -127,6 +127,14 @@ class TidyTest {
         .isEqualTo(PACKAGE_CYCLES);
   }
 
+  @Test
+  void ledger_hasOneWriter() {
+    Map<String, String> writers = new TreeMap<>(TEXTS);
+    writers.keySet().removeIf(name -> !name.matches("extender/src/main/.*\\.java"));
+    writers.values().removeIf(text -> !text.contains("ledger.apply("));
+    assertThat(writers.keySet()).singleElement().asString().endsWith("/StateWriter.java");
+  }
+
   private static String packageOf(String name) {
     return folder(name).replaceFirst(".*/src/main/java/", "").replace('/', '.');
   }
