@@ -31,9 +31,9 @@ public final class PodMutator {
    */
   public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
     var original = new PodView(pod);
-    Optional<String> tooLarge = Sizes.tooLarge(original);
+    Optional<Problem> tooLarge = Sizes.tooLarge(original);
     if (tooLarge.isPresent()) {
-      return new Denied(tooLarge.get());
+      return denied(List.of(tooLarge.get()));
     }
     if (foreign(original.text("schedulerName"))) {
       return foreign(original);
@@ -73,7 +73,7 @@ public final class PodMutator {
       }
     } else if (requestsOurs(view)) {
       Landing landing = Landing.of(view, asks, cluster.nodes(), rules);
-      List<String> denials = Denials.ofPlain(view, landing.open());
+      List<Problem> denials = Denials.ofPlain(view, landing.open());
       if (!denials.isEmpty()) {
         return denied(denials);
       }
@@ -86,11 +86,14 @@ public final class PodMutator {
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
 
-  private static Denied denied(List<String> problems) {
-    List<String> distinct = problems.stream().distinct().limit(PROBLEMS_MAX + 1L).toList();
+  private static Denied denied(List<Problem> problems) {
+    List<String> distinct =
+        problems.stream().map(Problem::sentence).distinct().limit(PROBLEMS_MAX + 1L).toList();
     boolean more = distinct.size() > PROBLEMS_MAX;
     String sentences = String.join(" ", distinct.subList(0, more ? PROBLEMS_MAX : distinct.size()));
-    return new Denied(more ? sentences + " " + Denial.MORE.of() : sentences);
+    return new Denied(
+        more ? sentences + " " + Denial.MORE.template() : sentences,
+        problems.getFirst().denial().toString());
   }
 
   /** Fractions become replicas of the first resource. */
@@ -140,7 +143,10 @@ public final class PodMutator {
 
   /** Where the pod goes, by whom, and how its containers are run. */
   private void writePodFields(
-      PodView pod, MutationRules.Cluster cluster, Consumer<Affinity> required, JsonPatch patch) {
+      PodView pod,
+      MutationRules.Cluster cluster,
+      Consumer<Affinity> required,
+      JsonPatch patch) {
     var affinity = new Affinity(pod.spec());
     Landing.requireModel(pod, cluster.nodes(), affinity);
     required.accept(affinity);
