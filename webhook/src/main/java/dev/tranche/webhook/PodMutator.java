@@ -39,7 +39,7 @@ public final class PodMutator {
       return foreign(original);
     }
     Translation translation = Translation.of(original, rules, cluster.nodes());
-    PodView view = translation.view();
+    PodView view = FormerPin.without(translation.view(), cluster.nodes());
     var problems = new ArrayList<>(translation.problems());
     Asks asks = Asks.read(view, resource(), problems);
     if (countsGpus(view, cluster)) {
@@ -61,7 +61,7 @@ public final class PodMutator {
         case Granting.Granted granted -> {
           stamps = Stamps.of(granted.grants(), granted.cut().replicasPerGpu());
           granted.grants().forEach(grant -> Requests.write(grant, resource(), patch));
-          writePodFields(view, cluster, granted::require, patch);
+          writePodFields(original, view, cluster, granted::require, patch);
           asks.chosen()
               .ifPresent(
                   c ->
@@ -77,7 +77,7 @@ public final class PodMutator {
       if (!denials.isEmpty()) {
         return denied(denials);
       }
-      writePodFields(view, cluster, affinity -> {}, patch);
+      writePodFields(original, view, cluster, affinity -> {}, patch);
     } else {
       Wishes.warnOfNoEffect(view.annotations(), warnings);
     }
@@ -143,11 +143,12 @@ public final class PodMutator {
 
   /** Where the pod goes, by whom, and how its containers are run. */
   private void writePodFields(
+      PodView came,
       PodView pod,
       MutationRules.Cluster cluster,
       Consumer<Affinity> required,
       JsonPatch patch) {
-    var affinity = new Affinity(pod.spec());
+    var affinity = new Affinity(came.spec(), pod.spec());
     Landing.requireModel(pod, cluster.nodes(), affinity);
     required.accept(affinity);
     affinity.write(patch);
