@@ -269,6 +269,42 @@ class RenderingTest {
   }
 
   @Test
+  void namespaceOverride_isTheNamespaceOfEveryObject() {
+    var values = new HashMap<String, Object>();
+    values.put("namespaceOverride", "gpus");
+    values.put("networkPolicies.enabled", true);
+    values.put("webhook.certManager.enabled", true);
+    values.put("criticalPodsQuota.enabled", true);
+    values.put("monitoring.serviceMonitor.enabled", true);
+    values.put("monitoring.podMonitor.enabled", true);
+    values.put("monitoring.prometheusRule.enabled", true);
+    values.put("config.map.any", MPS);
+    String theirs = render(values);
+    values.put("namespaceOverride", "");
+    String own = new Rendering("none", "none", "gpus", values).render(CHART);
+    assertThat(withoutNamespace(theirs)).isEqualTo(withoutNamespace(own));
+  }
+
+  /** But for the object of that kind, which is not the chart's. */
+  private static String withoutNamespace(String rendered) {
+    return rendered.substring(rendered.indexOf("\n---\n", rendered.indexOf("kind: Namespace\n")));
+  }
+
+  @Test
+  void kubeSchedulersMetrics_haveAPort_whereTheChartRunsIt() {
+    var values = new HashMap<String, Object>();
+    values.put("monitoring.serviceMonitor.enabled", true);
+    values.put("networkPolicies.enabled", true);
+    assertThat(render(values))
+        .contains("- {name: scheduler, port: 10259, targetPort: scheduler}")
+        .contains("- port: scheduler\n      scheme: https\n")
+        .contains("port: metrics}\n        - {protocol: TCP, port: scheduler}\n      from:");
+    values.put("extender.mode", "service");
+    values.put("networkPolicies.schedulerCidrs[0]", "10.0.0.0/24");
+    assertThat(render(values)).doesNotContain("10259", "port: scheduler");
+  }
+
+  @Test
   void plainRequests_countGpus_unlessAConfigInNvidiasFormatIsBrought() {
     assertThat(render(Map.of())).contains("--plain-requests=gpus");
     assertThat(render(Map.of("config.name", "mine"))).contains("--plain-requests=replicas");
