@@ -59,6 +59,8 @@
 {{/* The config's keys: those given, or one of our own with `replicas` for every GPU; none when a ConfigMap is named. */}}
 {{- define "tranche.configMap" -}}
 {{- if .Values.config.map -}}
+{{- /* Here, since whatever reads the configs comes by: other errors would be less clear. */ -}}
+{{- include "tranche.validateConfig" . -}}
 {{ toYaml .Values.config.map }}
 {{- else if not .Values.config.name -}}
 default: |

@@ -43,6 +43,30 @@ class RenderingTest {
         .hasMessageContaining(sentence);
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        "version: [v1|config.map.mine is not a config in NVIDIA's format",
+        "- v1|config.map.mine is not a config in NVIDIA's format",
+        "{version: v2}|config.map.mine: version must be v1, not v2.",
+        "{version: v1, shared: {}}|config.map.mine has the unknown key \"\"shared\"\"; allowed are version, flags",
+        "{sharing: 10}|config.map.mine: sharing must be a map, not 10.",
+        "{sharing: {timeslicing: {}}}|unknown key \"\"timeslicing\"\"; allowed are timeSlicing, mps.",
+        "{sharing: {timeSlicing: {}}}|sharing.timeSlicing.resources is empty or no list",
+        "{sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu}]}}}|resources[0].replicas must be a whole number from 1 to 10000, not null.",
+        "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: '10'}]}}}|from 1 to 10000, not \"\"10\"\".",
+        "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2.5}]}}}|from 1 to 10000, not 2.5.",
+        "{sharing: {mps: {resources: [{name: gpu, replicas: 1}]}}}|sharing.mps.resources[0].replicas must be a whole number from 2 to 10000, not 1.",
+        "{sharing: {mps: {resources: [{replicas: 2}]}}}|resources[0] lacks its name",
+        "{resources: {gpu: []}}|config.map.mine: resources has the unknown key \"\"gpu\"\"",
+      })
+  void configThatThePluginWouldRefuse_isRefusedInASentence(String config, String sentence) {
+    assertThatThrownBy(() -> render(Map.of("config.map.mine", config)))
+        .hasMessageContaining(sentence.replace("\"\"", "\""));
+  }
+
   @Test
   void hostsRoot_isMountedOnlyWhereTheDriverLies_andAnotherRootWhole() {
     assertThat(render(Map.of()))
