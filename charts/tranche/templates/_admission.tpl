@@ -47,7 +47,7 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 
 {{/* The API server's name of the extender's account. */}}
 {{- define "tranche.extenderAccount" -}}
-system:serviceaccount:{{ .Release.Namespace }}:{{ include "tranche.name" . }}-extender
+system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.name" . }}-extender
 {{- end -}}
 
 {{/* Other systems whose words the webhook reads, comma-separated. */}}

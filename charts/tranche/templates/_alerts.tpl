@@ -1,7 +1,7 @@
 {{/* Prometheus's rules. A part that is switched off has no alerts, since absent() would fire for ever. */}}
 {{- define "tranche.alerts" -}}
 {{- $name := include "tranche.name" . -}}
-{{- $ns := .Release.Namespace -}}
+{{- $ns := include "tranche.namespace" . -}}
 groups:
 {{- if .Values.webhook.enabled }}
   - name: {{ $name }}-webhook
@@ -31,15 +31,21 @@ groups:
           summary: One of a hundred reviews takes the webhook more than a second.
           description: Every pod's creation waits for it. Give the webhook more CPU, or more replicas.
       - alert: TrancheCertificateEndsSoon
+        # Renewed with a third left, so a sixth is half of the time in which it is tried; of years, 30 days are enough for people.
         # The extender that leads is asked; one that led before remembers an earlier certificate.
         expr: |
-          tranche_webhook_certificate_expiry_timestamp_seconds{namespace="{{ $ns }}"} - time() < 7 * 86400
-            or max by (namespace, certificate) (tranche_extender_client_certificate_expiry_timestamp_seconds{namespace="{{ $ns }}"}) - time() < 7 * 86400
+          {{- $own := "tranche_webhook_certificate" }}
+          {{- $shown := "tranche_extender_client_certificate" }}
+          {{- $in := printf "timestamp_seconds{namespace=%q}" $ns }}
+          {{ $own }}_expiry_{{ $in }} - time()
+            < clamp_max(({{ $own }}_expiry_{{ $in }} - {{ $own }}_start_{{ $in }}) / 6, 30 * 86400)
+            or max by (namespace, certificate) ({{ $shown }}_expiry_{{ $in }}) - time()
+            < clamp_max((max by (namespace, certificate) ({{ $shown }}_expiry_{{ $in }}) - max by (namespace, certificate) ({{ $shown }}_start_{{ $in }})) / 6, 30 * 86400)
         for: 1h
         labels: {severity: warning}
         annotations:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TrancheCertificateEndsSoon") }}
-          summary: {{ print "The certificate {{ $labels.certificate }} ends within a week and was not renewed." | quote }}
+          summary: {{ print "The certificate {{ $labels.certificate }} has less than a sixth of its lifetime left and was not renewed." | quote }}
           description: The webhook's log says why; tranche_webhook_tls_failures_total counts the attempts. The certificate kube-scheduler is the copy that yours shows the extender; copy it anew from its Secret.
       - alert: TrancheCertificatesNotKept
         expr: increase(tranche_webhook_tls_failures_total{namespace="{{ $ns }}"}[30m]) > 5

@@ -2,6 +2,11 @@
 {{- default (default "tranche" .Values.nameOverride) .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
+{{/* Of every object but the pod of `helm test`. */}}
+{{- define "tranche.namespace" -}}
+{{- default .Release.Namespace .Values.namespaceOverride -}}
+{{- end -}}
+
 {{- define "tranche.labels" -}}
 {{ include "tranche.ownLabels" (dict "root" . "more" (list .Values.commonLabels)) }}
 {{- end -}}
@@ -34,6 +39,19 @@
 {{- toYaml $annotations -}}
 {{- end -}}
 
+{{/* The Secrets that the webhook keeps certificates in, as a JSON list. */}}
+{{- define "tranche.certificateSecrets" -}}
+{{- $name := include "tranche.name" . -}}
+{{- $secrets := list (printf "%s-ca" $name) (printf "%s-webhook-tls" $name) (printf "%s-extender-tls" $name) -}}
+{{- if and .Values.extender.enabled (eq .Values.extender.mode "service") -}}
+{{- $secrets = append $secrets (printf "%s-scheduler-client-tls" $name) -}}
+{{- end -}}
+{{- toJson $secrets -}}
+{{- end -}}
+
+{{/* --reuse-values leaves it out. */}}
+{{- define "tranche.webhookMetricsPort" -}}{{ .Values.webhook.metricsPort | default 9090 }}{{- end }}
+
 {{- define "tranche.image" -}}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end }}
 {{- end -}}
@@ -41,6 +59,8 @@
 {{/* The config's keys: those given, or one of our own with `replicas` for every GPU; none when a ConfigMap is named. */}}
 {{- define "tranche.configMap" -}}
 {{- if .Values.config.map -}}
+{{- /* Here, since whatever reads the configs comes by: other errors would be less clear. */ -}}
+{{- include "tranche.validateConfig" . -}}
 {{ toYaml .Values.config.map }}
 {{- else if not .Values.config.name -}}
 default: |
@@ -97,7 +117,7 @@ default: |
 {{- $_ := set $env "TRANCHE_OVERUSE_TOLERANCE" .Values.nodePlugin.overuseTolerance -}}
 {{- end -}}
 {{- if .Values.extender.enabled -}}
-{{- $_ := set $env "TRANCHE_EXTENDER_ADDRESS" (printf "%s-extender-stream.%s.svc:9443" $name .Release.Namespace) -}}
+{{- $_ := set $env "TRANCHE_EXTENDER_ADDRESS" (printf "%s-extender-stream.%s.svc:9443" $name (include "tranche.namespace" .)) -}}
 {{- $_ := set $env "TRANCHE_EXTENDER_CA_FILE" "/ca/ca.crt" -}}
 {{- $_ := set $env "TRANCHE_EXTENDER_TOKEN_FILE" "/token/token" -}}
 {{- end -}}
@@ -337,6 +357,9 @@ readinessProbe:
 {{- if and .Values.nodePlugin.enabled (not .Values.monitoring.podMonitor.enabled) -}}
 {{- fail "monitoring.prometheusRule.enabled needs monitoring.podMonitor.enabled: the alerts count on the labels that it writes, and would never fire without them." -}}
 {{- end -}}
+{{- end -}}
+{{- if eq (include "tranche.webhookMetricsPort" .) (toString (.Values.webhook.securePort | default 8443)) -}}
+{{- fail (printf "webhook.metricsPort and webhook.securePort are both %v; a port serves one of them, so choose another for one." .Values.webhook.securePort) -}}
 {{- end -}}
 {{- if and .Values.extender.enabled (not .Values.webhook.enabled) -}}
 {{- fail "extender.enabled needs webhook.enabled: the webhook makes the certificates that node plugins trust the extender by, and sends pods to its scheduler. Switch both off for the node plugin alone." -}}

@@ -74,7 +74,7 @@ public final class ExtenderMain {
       int nodes = new Cleanup(client, flags.name, flags.namespace).run(CLEANUP_LOOKS_MAX);
       log.info("nothing of {} is left; {} nodes were cleaned", flags.name, nodes);
     } catch (IllegalStateException | KubernetesClientException e) {
-      log.error("{} is not cleaned up", flags.name, e);
+      log.error("{} is not cleaned up; by hand: {}", flags.name, Cleanup.BY_HAND, e);
       System.exit(FAILED);
     }
   }

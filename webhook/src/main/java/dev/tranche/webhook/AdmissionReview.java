@@ -48,17 +48,16 @@ final class AdmissionReview {
     /**
      * A review that is refused for what it is.
      *
-     * @param denied with a sentence for the user
+     * @param reason a sentence for the user
      */
-    record Refused(String uid, Mutation.Denied denied) implements Read {}
+    record Refused(String uid, String reason) implements Read {}
   }
 
   /** For the fraction entry. */
   static Read read(byte[] body) {
     return switch (ReviewReader.read(body, ReviewReader.Keep.POD)) {
       case ReviewReader.Raw.Broken(String reason) -> new Read.Malformed(reason);
-      case ReviewReader.Raw.Unread(String uid, String reason) ->
-          new Read.Refused(uid, new Mutation.Denied(reason));
+      case ReviewReader.Raw.Unread(String uid, String reason) -> new Read.Refused(uid, reason);
       case ReviewReader.Raw.Request request ->
           created(request)
               ? new Read.PodCreation(request.uid(), who(request), request.object())
@@ -70,8 +69,7 @@ final class AdmissionReview {
   static Read readGuarded(byte[] body) {
     return switch (ReviewReader.read(body, ReviewReader.Keep.REACH)) {
       case ReviewReader.Raw.Broken(String reason) -> new Read.Malformed(reason);
-      case ReviewReader.Raw.Unread(String uid, String reason) ->
-          new Read.Refused(uid, new Mutation.Denied(reason));
+      case ReviewReader.Raw.Unread(String uid, String reason) -> new Read.Refused(uid, reason);
       case ReviewReader.Raw.Request request -> {
         if (created(request)) {
           var candidate = Candidate.created(request.namespace(), request.object());
@@ -116,7 +114,7 @@ final class AdmissionReview {
       case Mutation.Unchanged(List<String> warnings) -> allow(response, null, warnings);
       case Mutation.Patched(JsonPatch patch, List<String> warnings) ->
           allow(response, patch.operations(), warnings);
-      case Mutation.Denied(String message) -> deny(response, message);
+      case Mutation.Denied(String message, String reason) -> deny(response, message);
     }
     return bytes(review);
   }
@@ -135,6 +133,15 @@ final class AdmissionReview {
         annotate(response, denied.found());
       }
     }
+    return bytes(review);
+  }
+
+  /**
+   * @param message why the pod is refused, for its owner
+   */
+  static byte[] denial(String uid, String message) {
+    ObjectNode review = review(uid);
+    deny((ObjectNode) review.path("response"), message);
     return bytes(review);
   }
 

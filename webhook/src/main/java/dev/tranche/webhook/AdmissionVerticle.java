@@ -167,14 +167,14 @@ final class AdmissionVerticle extends VerticleBase {
         case Entry.Answer.Bad(String reason) -> refuse(request, 400, reason);
       }
     } catch (RuntimeException bug) {
-      metrics.count(Outcome.FAILED);
+      metrics.count(ReviewKind.of(request.path()), Outcome.FAILED);
       LOG.error("a review failed", bug);
       Intake.refuse(request.response(), 500, "the webhook failed on this review; its log says why");
     }
   }
 
   private void refuse(HttpServerRequest request, int status, String reason) {
-    metrics.count(Outcome.MALFORMED);
+    metrics.count(ReviewKind.of(request.path()), Outcome.MALFORMED);
     Intake.refuse(request.response(), status, reason);
   }
 

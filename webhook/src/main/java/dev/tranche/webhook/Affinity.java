@@ -11,10 +11,14 @@ final class Affinity {
   private final JsonNode before;
   private final ObjectNode affinity;
 
-  Affinity(JsonNode podSpec) {
-    before = podSpec.path("affinity");
+  /**
+   * @param came as the patch finds it
+   * @param podSpec the same, but for what is not required any more
+   */
+  Affinity(JsonNode came, JsonNode podSpec) {
+    before = came.path("affinity");
     affinity =
-        before instanceof ObjectNode object
+        podSpec.path("affinity") instanceof ObjectNode object
             ? object.deepCopy()
             : JsonNodeFactory.instance.objectNode();
   }
@@ -43,7 +47,8 @@ final class Affinity {
 
   /** Nothing where all that is required was required before. */
   void write(JsonPatch patch) {
-    if (!affinity.isEmpty() && !affinity.equals(before)) {
+    boolean nothing = affinity.isEmpty() && before.isEmpty();
+    if (!nothing && !affinity.equals(before)) {
       patch.add(affinity, "spec", "affinity");
     }
   }

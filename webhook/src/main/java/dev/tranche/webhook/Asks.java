@@ -80,7 +80,7 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
    * @param problems gets a sentence for each thing that cannot be meant; with any, the asks are not
    *     to be used
    */
-  static Asks read(PodView pod, String resource, List<String> problems) {
+  static Asks read(PodView pod, String resource, List<Problem> problems) {
     Map<String, String> annotations = pod.annotations();
     Optional<GpuContainer> chosen = chosen(pod, resource);
     var asks = new ArrayList<Ask>();
@@ -161,7 +161,7 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
       Optional<GpuContainer> chosen,
       String key,
       Map<String, String> annotations,
-      List<String> problems) {
+      List<Problem> problems) {
     String named =
         unnamed(key)
             ? annotations.get(Names.GPU_CONTAINER)
@@ -184,13 +184,13 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
   }
 
   private static Optional<Ask> ask(
-      Container container, String key, String value, List<String> problems) {
+      Container container, String key, String value, List<Problem> problems) {
     boolean memory = key.equals(Names.GPU_MEMORY) || key.startsWith(Names.GPU_MEMORY_OF);
     Optional<Wanted> wanted = memory ? memory(key, value, problems) : share(key, value, problems);
     return wanted.map(w -> new Ask(container, w, key, value.strip()));
   }
 
-  private static Optional<Wanted> share(String key, String value, List<String> problems) {
+  private static Optional<Wanted> share(String key, String value, List<Problem> problems) {
     return switch (Fraction.parse(value)) {
       case Fraction.Parsed.Valid(Fraction fraction) -> Optional.of(new Wanted.Share(fraction));
       case Fraction.Parsed.Malformed(String reason) -> {
@@ -201,7 +201,7 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
   }
 
   /** As the annotation of that key says it. */
-  static Optional<Wanted> memory(String key, String value, List<String> problems) {
+  static Optional<Wanted> memory(String key, String value, List<Problem> problems) {
     String text = value.strip();
     long bytes = text.length() > QUANTITY_CHARS_MAX ? 0 : Quantity.parse(text).orElse(0);
     if (bytes >= MEMORY_BYTES_MIN) {
@@ -212,7 +212,7 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
     return Optional.empty();
   }
 
-  private static int count(Map<String, String> annotations, List<String> problems) {
+  private static int count(Map<String, String> annotations, List<Problem> problems) {
     String text = annotations.get(Names.GPU_COUNT);
     if (text == null) {
       return 1;
@@ -225,7 +225,7 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
     return count;
   }
 
-  private static void contradictions(List<Ask> asks, int count, List<String> problems) {
+  private static void contradictions(List<Ask> asks, int count, List<Problem> problems) {
     var first = new HashMap<Container, Ask>();
     for (Ask ask : asks) {
       boolean several =
@@ -241,7 +241,7 @@ record Asks(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
   }
 
   /** A count needs any share; the container's name, one that it can speak for. */
-  private static void lonely(Map<String, String> annotations, List<String> problems) {
+  private static void lonely(Map<String, String> annotations, List<Problem> problems) {
     Map.of(
             Names.GPU_COUNT, firstKey(annotations).isPresent(),
             Names.GPU_CONTAINER, annotations.keySet().stream().anyMatch(Asks::unnamed))

@@ -1,6 +1,7 @@
 package dev.tranche.webhook;
 
 import dev.tranche.api.Printable;
+import java.util.Locale;
 import java.util.stream.Stream;
 
 /**
@@ -67,9 +68,19 @@ enum Denial {
   }
 
   /** Names of others are made printable, whoever forgot to. */
-  String of(Object... values) {
-    return template.formatted(
-        Stream.of(values).map(v -> v instanceof String s ? Printable.message(s) : v).toArray());
+  Problem of(Object... values) {
+    return new Problem(
+        this,
+        template.formatted(
+            Stream.of(values)
+                .map(v -> v instanceof String s ? Printable.message(s) : v)
+                .toArray()));
+  }
+
+  /** As metrics spell it. */
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
   }
 
   String template() {

@@ -22,8 +22,8 @@ final class Denials {
 
   private Denials() {}
 
-  static List<String> of(PodView pod, List<Grant> grants, Cut cut, String resource) {
-    var denials = new ArrayList<String>();
+  static List<Problem> of(PodView pod, List<Grant> grants, Cut cut, String resource) {
+    var denials = new ArrayList<Problem>();
     boolean seen = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
       if (denials.size() > PodMutator.PROBLEMS_MAX) {
@@ -52,8 +52,8 @@ final class Denials {
    *
    * @param nodes that it can land on
    */
-  static List<String> ofPlain(PodView pod, List<GpuNode> nodes) {
-    var denials = new ArrayList<String>();
+  static List<Problem> ofPlain(PodView pod, List<GpuNode> nodes) {
+    var denials = new ArrayList<Problem>();
     hostPid(pod, nodes, denials);
     return denials;
   }
@@ -62,7 +62,7 @@ final class Denials {
    * @param seen Tranche wrote the request: the pod was restored or copied, or a webhook after ours
    *     has changed it. If R is another one since then, the request is written anew.
    */
-  private static void request(Grant grant, String resource, boolean seen, List<String> denials) {
+  private static void request(Grant grant, String resource, boolean seen, List<Problem> denials) {
     Container container = grant.ask().container();
     JsonNode resources = container.spec().path("resources");
     long requested = container.requested(resource);
@@ -95,7 +95,7 @@ final class Denials {
     return quantity.isMissingNode() ? absent : Quantity.parse(quantity.asText("")).orElse(0);
   }
 
-  private static void pod(PodView pod, String resource, List<String> denials) {
+  private static void pod(PodView pod, String resource, List<Problem> denials) {
     String node = pod.text("nodeName");
     if (!node.isEmpty()) {
       denials.add(Denial.NODE_NAME.of(node));
@@ -109,7 +109,7 @@ final class Denials {
     }
   }
 
-  private static void hostPid(PodView pod, List<GpuNode> nodes, List<String> denials) {
+  private static void hostPid(PodView pod, List<GpuNode> nodes, List<Problem> denials) {
     if (pod.spec().path("hostPID").asBoolean(false)) {
       nodes.stream()
           .filter(GpuNode::sharesByMps)
@@ -120,7 +120,7 @@ final class Denials {
   }
 
   /** More than one GPU where init containers ask; more than any node has. */
-  private static void size(Demand demand, Cut cut, boolean bySize, List<String> denials) {
+  private static void size(Demand demand, Cut cut, boolean bySize, List<Problem> denials) {
     int replicas = cut.replicasPerGpu();
     boolean several = demand.containers().stream().anyMatch(c -> c.shares().size() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {

@@ -36,7 +36,8 @@ final class FractionEntry implements Entry {
       case Read.Malformed(String reason) -> new Answer.Bad(reason);
       case Read.PodCreation(String uid, String who, var pod) ->
           answer(uid, who, mutator.mutate(pod, cluster.get()), startNanos);
-      case Read.Refused(String uid, var denied) -> answer(uid, "", denied, startNanos);
+      case Read.Refused(String uid, String reason) ->
+          answer(uid, "", new Mutation.Denied(reason, WebhookMetrics.UNREADABLE), startNanos);
       case Read.Guarded guarded -> answer(guarded.uid(), "", UNCHANGED, startNanos);
       case Read.NotOurs(String uid) -> answer(uid, "", UNCHANGED, startNanos);
     };
@@ -47,11 +48,11 @@ final class FractionEntry implements Entry {
     long tookNanos = System.nanoTime() - startNanos;
     switch (mutation) {
       case Mutation.Unchanged(var warnings) ->
-          metrics.admitted(Outcome.UNCHANGED, warnings.size(), tookNanos);
+          metrics.admitted(ReviewKind.FRACTION, Outcome.UNCHANGED, warnings.size(), tookNanos);
       case Mutation.Patched(var patch, var warnings) ->
-          metrics.admitted(Outcome.PATCHED, warnings.size(), tookNanos);
-      case Mutation.Denied(String message) -> {
-        metrics.admitted(Outcome.DENIED, 0, tookNanos);
+          metrics.admitted(ReviewKind.FRACTION, Outcome.PATCHED, warnings.size(), tookNanos);
+      case Mutation.Denied(String message, String reason) -> {
+        metrics.denied(ReviewKind.FRACTION, reason, tookNanos);
         LOG.info("pod {} denied: {}", who, message);
       }
     }

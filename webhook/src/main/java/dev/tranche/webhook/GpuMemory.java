@@ -30,7 +30,7 @@ sealed interface GpuMemory {
   }
 
   /** The pod is denied. */
-  record Refused(String reason) implements GpuMemory {}
+  record Refused(Problem reason) implements GpuMemory {}
 
   /** Nodes with one total; the least usable of them counts. */
   record Model(int totalMib, long usableBytes, int nodes) {

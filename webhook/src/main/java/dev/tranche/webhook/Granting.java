@@ -33,7 +33,7 @@ sealed interface Granting {
   }
 
   /** The pod is denied, in these sentences. */
-  record Refused(List<String> reasons) implements Granting {
+  record Refused(List<Problem> reasons) implements Granting {
     public Refused {
       reasons = List.copyOf(reasons);
     }
@@ -55,7 +55,7 @@ sealed interface Granting {
       return of(pod, asks, cut, 0, List.of(), warnings, rules);
     }
     return switch (GpuMemory.of(asks, cut, rules.memory())) {
-      case GpuMemory.Refused(String reason) -> new Refused(List.of(reason));
+      case GpuMemory.Refused(Problem reason) -> new Refused(List.of(reason));
       case GpuMemory.Known(long usableBytes, var pinnedMib, var warning) -> {
         warning.ifPresent(warnings::add);
         yield of(pod, asks, cut.on(pinnedMib), usableBytes, pinnedMib, warnings, rules);
@@ -77,7 +77,7 @@ sealed interface Granting {
       List<String> warnings,
       MutationRules rules) {
     List<Grant> grants = Grant.of(asks, cut.replicasPerGpu(), usableBytes);
-    List<String> denials = Denials.of(pod, grants, cut, rules.resources().getFirst());
+    List<Problem> denials = Denials.of(pod, grants, cut, rules.resources().getFirst());
     if (!denials.isEmpty()) {
       return new Refused(denials);
     }

@@ -17,9 +17,8 @@ import org.slf4j.LoggerFactory;
 final class GuardEntry implements Entry {
   static final String PATH = "/mutate/guard";
   private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
-  private static final Mutation FAILED =
-      new Mutation.Denied(
-          "Tranche's guard failed on this pod, by a defect of its own, and the pod names GPUs, their devices, NVIDIA_VISIBLE_DEVICES or limits of MPS, so it is refused; take that away, or have your administrator read the webhook's log and exempt the namespace meanwhile (label tranche.dev/guard: exempt).");
+  private static final String FAILED =
+      "Tranche's guard failed on this pod, by a defect of its own, and the pod names GPUs, their devices, NVIDIA_VISIBLE_DEVICES or limits of MPS, so it is refused; take that away, or have your administrator read the webhook's log and exempt the namespace meanwhile (label tranche.dev/guard: exempt).";
   private static final Logger LOG = LoggerFactory.getLogger(GuardEntry.class);
 
   private final Guard guard;
@@ -49,13 +48,16 @@ final class GuardEntry implements Entry {
   /** An error would let the pod pass, so a defect of ours is no error where a pod is suspect. */
   private Answer undecided(Undecided review, Throwable bug) {
     boolean denied = !review.uid().isEmpty() && review.reaches(mode);
-    metrics.count(Outcome.FAILED);
+    metrics.count(ReviewKind.GUARD, Outcome.FAILED);
     metrics.guardFailed(denied);
     LOG.error("the guard failed on review {}, {}", review.uid(), denied ? "denied" : "let in", bug);
     return review.uid().isEmpty()
         ? new Answer.Bad("the guard failed on it, and it has no request.uid")
         : new Answer.Review(
-            Buffer.buffer(AdmissionReview.answer(review.uid(), denied ? FAILED : UNCHANGED)));
+            Buffer.buffer(
+                denied
+                    ? AdmissionReview.denial(review.uid(), FAILED)
+                    : AdmissionReview.answer(review.uid(), UNCHANGED)));
   }
 
   private Answer reviewed(byte[] body) {
@@ -63,7 +65,8 @@ final class GuardEntry implements Entry {
     return switch (AdmissionReview.readGuarded(body)) {
       case Read.Malformed(String reason) -> new Answer.Bad(reason);
       case Read.Guarded review -> judge(review, startNanos);
-      case Read.Refused(String uid, var denied) -> refused(uid, denied, startNanos);
+      case Read.Refused(String uid, String reason) ->
+          refused(uid, reason, WebhookMetrics.UNREADABLE, startNanos);
       case Read.PodCreation(String uid, String who, var pod) -> unchanged(uid, startNanos);
       case Read.NotOurs(String uid) -> unchanged(uid, startNanos);
     };
@@ -71,22 +74,23 @@ final class GuardEntry implements Entry {
 
   private Answer unchanged(String uid, long startNanos) {
     var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, UNCHANGED)));
-    metrics.admitted(Outcome.UNCHANGED, 0, System.nanoTime() - startNanos);
+    metrics.admitted(ReviewKind.GUARD, Outcome.UNCHANGED, 0, System.nanoTime() - startNanos);
     return answer;
   }
 
-  private Answer refused(String uid, Mutation.Denied denied, long startNanos) {
-    metrics.admitted(Outcome.DENIED, 0, System.nanoTime() - startNanos);
-    return new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, denied)));
+  private Answer refused(String uid, String message, String reason, long startNanos) {
+    metrics.denied(ReviewKind.GUARD, reason, System.nanoTime() - startNanos);
+    return new Answer.Review(Buffer.buffer(AdmissionReview.denial(uid, message)));
   }
 
   private Answer judge(Read.Guarded review, long startNanos) {
     var tooLarge =
         mode == GuardMode.AUDIT
-            ? Optional.<String>empty()
+            ? Optional.<Problem>empty()
             : Sizes.tooLarge(new PodView(review.pod().pod()));
     if (tooLarge.isPresent()) {
-      return refused(review.uid(), new Mutation.Denied(tooLarge.get()), startNanos);
+      Problem problem = tooLarge.get();
+      return refused(review.uid(), problem.sentence(), problem.denial().toString(), startNanos);
     }
     Verdict verdict = guard.judge(review.pod(), mode);
     var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(review.uid(), verdict)));
@@ -94,15 +98,15 @@ final class GuardEntry implements Entry {
     switch (verdict) {
       case Verdict.Exempt exempt -> {
         metrics.guardExempt();
-        metrics.admitted(Outcome.UNCHANGED, 0, tookNanos);
+        metrics.admitted(ReviewKind.GUARD, Outcome.UNCHANGED, 0, tookNanos);
       }
       case Verdict.Admitted admitted -> {
         Outcome outcome = admitted.patch().isEmpty() ? Outcome.UNCHANGED : Outcome.PATCHED;
-        metrics.admitted(outcome, admitted.warnings().size(), tookNanos);
+        metrics.admitted(ReviewKind.GUARD, outcome, admitted.warnings().size(), tookNanos);
         tell(review, admitted.found());
       }
       case Verdict.Denied denied -> {
-        metrics.admitted(Outcome.DENIED, 0, tookNanos);
+        metrics.denied(ReviewKind.GUARD, denied.found().getFirst().finding().toString(), tookNanos);
         tell(review, denied.found());
       }
     }

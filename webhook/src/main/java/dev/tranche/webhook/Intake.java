@@ -179,7 +179,7 @@ final class Intake {
     }
 
     private void tooLarge() {
-      metrics.count(Outcome.MALFORMED);
+      metrics.count(ReviewKind.of(request.path()), Outcome.MALFORMED);
       deny(
           CODE_TOO_LARGE,
           "the API server's review of this pod is larger than %d bytes, so it is not known what the pod reaches for; make the pod smaller."
@@ -187,7 +187,7 @@ final class Intake {
     }
 
     void shed() {
-      metrics.count(Outcome.SHED);
+      metrics.count(ReviewKind.of(request.path()), Outcome.SHED);
       deny(CODE_TOO_MANY, "too many large reviews are in flight; try again.");
     }
 
@@ -200,7 +200,7 @@ final class Intake {
       } else if (!response.ended() && !response.closed()) {
         response
             .putHeader("content-type", "application/json")
-            .end(Buffer.buffer(AdmissionReview.answer(uid, new Mutation.Denied(reason))));
+            .end(Buffer.buffer(AdmissionReview.denial(uid, reason)));
       }
     }
 
@@ -234,7 +234,7 @@ final class Intake {
 
     void late() {
       close();
-      metrics.count(Outcome.TIMED_OUT);
+      metrics.count(ReviewKind.of(request.path()), Outcome.TIMED_OUT);
       request.response().reset();
     }
 

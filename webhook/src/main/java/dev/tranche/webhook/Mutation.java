@@ -31,6 +31,7 @@ public sealed interface Mutation {
    * The pod is refused.
    *
    * @param message one sentence or more: the value, what is wrong, what is allowed, an example
+   * @param reason which of the reasons, the first of several, as metrics spell it
    */
-  record Denied(String message) implements Mutation {}
+  record Denied(String message, String reason) implements Mutation {}
 }

@@ -31,15 +31,15 @@ public final class PodMutator {
    */
   public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
     var original = new PodView(pod);
-    Optional<String> tooLarge = Sizes.tooLarge(original);
+    Optional<Problem> tooLarge = Sizes.tooLarge(original);
     if (tooLarge.isPresent()) {
-      return new Denied(tooLarge.get());
+      return denied(List.of(tooLarge.get()));
     }
     if (foreign(original.text("schedulerName"))) {
       return foreign(original);
     }
     Translation translation = Translation.of(original, rules, cluster.nodes());
-    PodView view = translation.view();
+    PodView view = FormerPin.without(translation.view(), cluster.nodes());
     var problems = new ArrayList<>(translation.problems());
     Asks asks = Asks.read(view, resource(), problems);
     if (countsGpus(view, cluster)) {
@@ -61,7 +61,7 @@ public final class PodMutator {
         case Granting.Granted granted -> {
           stamps = Stamps.of(granted.grants(), granted.cut().replicasPerGpu());
           granted.grants().forEach(grant -> Requests.write(grant, resource(), patch));
-          writePodFields(view, cluster, granted::require, patch);
+          writePodFields(original, view, cluster, granted::require, patch);
           asks.chosen()
               .ifPresent(
                   c ->
@@ -73,11 +73,11 @@ public final class PodMutator {
       }
     } else if (requestsOurs(view)) {
       Landing landing = Landing.of(view, asks, cluster.nodes(), rules);
-      List<String> denials = Denials.ofPlain(view, landing.open());
+      List<Problem> denials = Denials.ofPlain(view, landing.open());
       if (!denials.isEmpty()) {
         return denied(denials);
       }
-      writePodFields(view, cluster, affinity -> {}, patch);
+      writePodFields(original, view, cluster, affinity -> {}, patch);
     } else {
       Wishes.warnOfNoEffect(view.annotations(), warnings);
     }
@@ -86,11 +86,14 @@ public final class PodMutator {
     return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
   }
 
-  private static Denied denied(List<String> problems) {
-    List<String> distinct = problems.stream().distinct().limit(PROBLEMS_MAX + 1L).toList();
+  private static Denied denied(List<Problem> problems) {
+    List<String> distinct =
+        problems.stream().map(Problem::sentence).distinct().limit(PROBLEMS_MAX + 1L).toList();
     boolean more = distinct.size() > PROBLEMS_MAX;
     String sentences = String.join(" ", distinct.subList(0, more ? PROBLEMS_MAX : distinct.size()));
-    return new Denied(more ? sentences + " " + Denial.MORE.of() : sentences);
+    return new Denied(
+        more ? sentences + " " + Denial.MORE.template() : sentences,
+        problems.getFirst().denial().toString());
   }
 
   /** Fractions become replicas of the first resource. */
@@ -140,8 +143,12 @@ public final class PodMutator {
 
   /** Where the pod goes, by whom, and how its containers are run. */
   private void writePodFields(
-      PodView pod, MutationRules.Cluster cluster, Consumer<Affinity> required, JsonPatch patch) {
-    var affinity = new Affinity(pod.spec());
+      PodView came,
+      PodView pod,
+      MutationRules.Cluster cluster,
+      Consumer<Affinity> required,
+      JsonPatch patch) {
+    var affinity = new Affinity(came.spec(), pod.spec());
     Landing.requireModel(pod, cluster.nodes(), affinity);
     required.accept(affinity);
     affinity.write(patch);

@@ -268,7 +268,7 @@ final class ReviewReader {
     } catch (TooLarge large) {
       return uid.isEmpty()
           ? new Raw.Broken(large.reason())
-          : new Raw.Unread(uid, Denial.TOO_LARGE.of(large.has, large.most));
+          : new Raw.Unread(uid, Denial.TOO_LARGE.of(large.has, large.most).sentence());
     } catch (Unreadable broken) {
       return uid.isEmpty()
           ? new Raw.Broken("the body is no JSON: " + broken.reason())

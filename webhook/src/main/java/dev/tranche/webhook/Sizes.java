@@ -20,7 +20,7 @@ final class Sizes {
   private Sizes() {}
 
   /** A sentence, or nothing. */
-  static Optional<String> tooLarge(PodView pod) {
+  static Optional<Problem> tooLarge(PodView pod) {
     List<Container> containers = pod.containers();
     int count = containers.size() + pod.spec().path("ephemeralContainers").size();
     if (count > CONTAINERS_MAX) {
@@ -53,7 +53,7 @@ final class Sizes {
   }
 
   /** What is held against the labels of every node; Kubernetes sets no limit. */
-  private static Optional<String> tooMany(JsonNode spec) {
+  private static Optional<Problem> tooMany(JsonNode spec) {
     int expressions = spec.path("nodeSelector").size();
     int values = 0;
     JsonNode terms =
@@ -80,7 +80,7 @@ final class Sizes {
         : Optional.empty();
   }
 
-  private static Optional<String> refuse(String has, String most) {
+  private static Optional<Problem> refuse(String has, String most) {
     return Optional.of(Denial.TOO_LARGE.of(has, most));
   }
 }

@@ -25,7 +25,7 @@ final class Translation {
   private final Map<String, String> selected = new LinkedHashMap<>();
   private final List<String[]> dropped = new ArrayList<>();
   private final List<String> warnings = new ArrayList<>();
-  private final List<String> problems = new ArrayList<>();
+  private final List<Problem> problems = new ArrayList<>();
   private @Nullable JsonNode copy;
   private int ignored;
 
@@ -66,7 +66,7 @@ final class Translation {
     return problems.size() <= PodMutator.PROBLEMS_MAX;
   }
 
-  List<String> problems() {
+  List<Problem> problems() {
     return problems;
   }
 
@@ -164,7 +164,7 @@ final class Translation {
     }
   }
 
-  void refuse(String problem) {
+  void refuse(Problem problem) {
     problems.add(problem);
   }
 

@@ -61,9 +61,9 @@ final class Webhook {
             this::keepingFailed);
     metrics.nodes(cluster, c -> c.nodes().size());
     metrics.ready(readiness, r -> r.missing().isEmpty());
-    metrics.certificateExpiry("ca", () -> readiness.kept().map(Kept::authorityExpiry));
-    metrics.certificateExpiry("webhook", () -> readiness.kept().map(k -> k.webhook().expiry()));
-    metrics.certificateExpiry("extender", () -> readiness.kept().map(Kept::extenderExpiry));
+    metrics.certificate("ca", () -> readiness.kept().map(Kept::authority));
+    metrics.certificate("webhook", () -> readiness.kept().map(k -> k.webhook().certificate()));
+    metrics.certificate("extender", () -> readiness.kept().map(Kept::extender));
   }
 
   static Webhook of(WebhookConfig config) {

@@ -8,9 +8,11 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.EnumMap;
+import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -19,6 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 
 /** All that the webhook counts, by name. */
 public final class WebhookMetrics {
@@ -37,8 +40,14 @@ public final class WebhookMetrics {
     FAILED
   }
 
+  /** The reason of a denial: what the API server sent cannot be read to its end. */
+  static final String UNREADABLE = "unreadable";
+
+  private static final String NO_REASON = "none";
+
   private final MeterRegistry registry;
-  private final Map<Outcome, Counter> admissions = new EnumMap<>(Outcome.class);
+  private final Map<ReviewKind, Map<Outcome, Counter>> admissions = new EnumMap<>(ReviewKind.class);
+  private final Map<ReviewKind, Map<String, Counter>> denials = new EnumMap<>(ReviewKind.class);
   private final Timer duration;
   private final Counter tlsFailures;
   private final Counter warnings;
@@ -51,13 +60,8 @@ public final class WebhookMetrics {
 
   public WebhookMetrics(MeterRegistry registry) {
     this.registry = registry;
-    for (Outcome outcome : Outcome.values()) {
-      admissions.put(
-          outcome,
-          Counter.builder("tranche_webhook_admissions")
-              .description("Reviews answered, by what became of the pod")
-              .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
-              .register(registry));
+    for (ReviewKind review : ReviewKind.values()) {
+      countAdmissions(review);
     }
     duration =
         Timer.builder("tranche_webhook_admission_duration")
@@ -104,6 +108,42 @@ public final class WebhookMetrics {
     return Counter.builder("tranche_webhook_guard_failures")
         .description("Reviews that the guard failed on by a defect of its own")
         .tag("outcome", outcome)
+        .register(registry);
+  }
+
+  /** All from the start, so that the first of a kind is seen as an increase. */
+  private void countAdmissions(ReviewKind review) {
+    var byOutcome = new EnumMap<Outcome, Counter>(Outcome.class);
+    for (Outcome outcome : Outcome.values()) {
+      if (outcome != Outcome.DENIED) {
+        byOutcome.put(outcome, admissions(review, outcome, NO_REASON));
+      }
+    }
+    admissions.put(review, byOutcome);
+    var byReason = new HashMap<String, Counter>();
+    reasons(review).forEach(r -> byReason.put(r, admissions(review, Outcome.DENIED, r)));
+    denials.put(review, byReason);
+  }
+
+  /** A few dozen at most: Prometheus keeps a series of each. */
+  private static Stream<String> reasons(ReviewKind review) {
+    Stream<?> own =
+        switch (review) {
+          case FRACTION -> Stream.of(Denial.values()).filter(d -> d != Denial.MORE);
+          case GUARD -> Stream.concat(Stream.of(Finding.values()), Stream.of(Denial.TOO_LARGE));
+          case NONE -> Stream.of();
+        };
+    return review == ReviewKind.NONE
+        ? Stream.of()
+        : Stream.concat(own.map(Object::toString), Stream.of(UNREADABLE));
+  }
+
+  private Counter admissions(ReviewKind review, Outcome outcome, String reason) {
+    return Counter.builder("tranche_webhook_admissions")
+        .description("Reviews answered, by what became of the pod")
+        .tag("review", review.toString())
+        .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+        .tag("reason", reason)
         .register(registry);
   }
 
@@ -158,16 +198,27 @@ public final class WebhookMetrics {
         .register(registry);
   }
 
-  void admitted(Outcome outcome, int warningCount, long tookNanos) {
-    count(outcome);
+  /**
+   * @param reason of the denial: a {@link Denial}, a {@link Finding} or {@link #UNREADABLE}
+   */
+  void denied(ReviewKind review, String reason, long tookNanos) {
+    Objects.requireNonNull(Objects.requireNonNull(denials.get(review)).get(reason)).increment();
+    duration.record(tookNanos, TimeUnit.NANOSECONDS);
+  }
+
+  void admitted(ReviewKind review, Outcome outcome, int warningCount, long tookNanos) {
+    count(review, outcome);
     if (warningCount > 0) {
       warnings.increment(warningCount);
     }
     duration.record(tookNanos, TimeUnit.NANOSECONDS);
   }
 
-  void count(Outcome outcome) {
-    Objects.requireNonNull(admissions.get(outcome)).increment();
+  /**
+   * @param outcome any but a denial, which has a reason
+   */
+  void count(ReviewKind review, Outcome outcome) {
+    Objects.requireNonNull(Objects.requireNonNull(admissions.get(review)).get(outcome)).increment();
   }
 
   public void tlsFailed() {
@@ -199,14 +250,26 @@ public final class WebhookMetrics {
   /**
    * Watches a certificate; not a number before there is one.
    *
-   * @param certificate ca, webhook or extender
+   * @param name ca, webhook or extender
    */
-  void certificateExpiry(String certificate, Supplier<Optional<Instant>> expiry) {
-    Gauge.builder(
-            "tranche_webhook_certificate_expiry_timestamp",
-            () -> expiry.get().map(t -> (double) t.getEpochSecond()).orElse(Double.NaN))
-        .description("When the certificate in use ends, in Unix time")
-        .tag("certificate", certificate)
+  void certificate(String name, Supplier<Optional<X509Certificate>> certificate) {
+    certificate(
+        "tranche_webhook_certificate_expiry_timestamp",
+        "When the certificate in use ends, in Unix time",
+        name,
+        () -> certificate.get().map(c -> c.getNotAfter().toInstant()));
+    certificate(
+        "tranche_webhook_certificate_start_timestamp",
+        "From when the certificate in use is valid, in Unix time",
+        name,
+        () -> certificate.get().map(c -> c.getNotBefore().toInstant()));
+  }
+
+  private void certificate(
+      String metric, String help, String name, Supplier<Optional<Instant>> time) {
+    Gauge.builder(metric, () -> time.get().map(t -> (double) t.getEpochSecond()).orElse(Double.NaN))
+        .description(help)
+        .tag("certificate", name)
         .baseUnit("seconds")
         .register(registry);
   }

@@ -38,7 +38,7 @@ final class Wishes {
   private Wishes() {}
 
   /** A sentence for each that cannot be meant. */
-  static void check(Map<String, String> annotations, List<String> problems) {
+  static void check(Map<String, String> annotations, List<Problem> problems) {
     String placement = annotations.get(Names.GPU_PLACEMENT);
     if (placement != null && !PLACEMENTS.contains(placement)) {
       problems.add(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, Shown.of(placement)));
@@ -69,7 +69,7 @@ final class Wishes {
       String key,
       Pattern form,
       String example,
-      List<String> problems) {
+      List<Problem> problems) {
     String text = annotations.get(key);
     if (text == null) {
       return;

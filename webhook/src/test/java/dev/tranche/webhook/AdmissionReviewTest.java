@@ -60,8 +60,7 @@ class AdmissionReviewTest {
   }
 
   private static String guardedRefusal(String fields) {
-    return guarded(fields)
-            instanceof AdmissionReview.Read.Refused(String uid, Mutation.Denied(String message))
+    return guarded(fields) instanceof AdmissionReview.Read.Refused(String uid, String message)
         ? uid + " " + message
         : "not refused";
   }
@@ -91,7 +90,7 @@ class AdmissionReviewTest {
 
   @Test
   void answer_ofADenial_carriesTheSentence() throws Exception {
-    JsonNode response = response(AdmissionReview.answer("u", new Mutation.Denied("No.")));
+    JsonNode response = response(AdmissionReview.denial("u", "No."));
     assertThat(response.path("allowed").asBoolean(true)).isFalse();
     assertThat(response.at("/status/message").asText()).isEqualTo("No.");
     assertThat(response.at("/status/code").asInt()).isEqualTo(403);

@@ -111,7 +111,12 @@ class AdmissionVerticleIT {
     SSLSocket slow = connect(port);
     send(slow, head(BODY_BYTES) + "{");
     assertThat(statusLine(slow)).isEmpty();
-    assertThat(registry.get("tranche_webhook_admissions").tag("outcome", "timed_out").counter())
+    assertThat(
+            registry
+                .get("tranche_webhook_admissions")
+                .tag("review", "fraction")
+                .tag("outcome", "timed_out")
+                .counter())
         .satisfies(counter -> assertThat(counter.count()).isEqualTo(1));
     assertThat(inFlight()).isZero();
   }

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.webhook.guard.Finding;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
@@ -73,6 +74,7 @@ class GuardEntryTest {
     String pod = "'spec':{'containers':[" + containers + "]}";
     assertThat(review(GuardMode.VOID, pod).at("/status/message").asText())
         .contains("1001 containers");
+    assertThat(denials("too_large")).isEqualTo(1);
     assertThat(review(GuardMode.DENY, pod).path("allowed").asBoolean()).isFalse();
     assertThat(review(GuardMode.AUDIT, pod).path("allowed").asBoolean()).isTrue();
   }
@@ -84,6 +86,26 @@ class GuardEntryTest {
     assertThat(response.path("allowed").asBoolean()).isFalse();
     assertThat(response.at("/status/message").asText())
         .contains("more than 20000 fields and list entries");
+    assertThat(denials("too_large") + denials("unreadable")).isEqualTo(1);
+  }
+
+  @Test
+  void denials_areCountedByWhatWasFoundFirst_andEachIsThereFromTheStart() {
+    for (Finding finding : Finding.values()) {
+      assertThat(denials(finding.toString())).isZero();
+    }
+    review(
+        GuardMode.DENY,
+        "'spec':{'hostPID':true,'containers':[{'name':'m','securityContext':{'privileged':true}}]}");
+    assertThat(denials("privileged")).isEqualTo(1);
+  }
+
+  private double denials(String reason) {
+    return registry
+        .get("tranche_webhook_admissions")
+        .tags("review", "guard", "outcome", "denied", "reason", reason)
+        .counter()
+        .count();
   }
 
   private JsonNode review(GuardMode mode, String pod) {

@@ -61,7 +61,7 @@ class PodMutatorPropertyTest {
       Mutation mutation = mutator.mutate(pod, cluster);
       assertThat(pod).isEqualTo(before);
       switch (mutation) {
-        case Mutation.Denied(String message) -> assertThat(message).endsWith(".");
+        case Mutation.Denied(String message, String reason) -> assertThat(message).endsWith(".");
         case Mutation.Unchanged unchanged -> {}
         case Mutation.Patched(var patch, var warnings) -> {
           patched++;

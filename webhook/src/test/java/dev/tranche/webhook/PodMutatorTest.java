@@ -269,6 +269,54 @@ class PodMutatorTest {
     assertThat(apply(mutator.mutate(restored, now), restored)).isEqualTo(fresh);
   }
 
+  /** Where nodes differed, the pod was kept on those of the former number. */
+  @Test
+  void ownResult_pinnedToAnRThatHasGone_isFreed() {
+    var before = cluster(node("a", 10, 8), node("b", 10, 8), node("c", 5, 8));
+    var now = cluster(node("a", 4, 8), node("b", 4, 8), node("c", 4, 8));
+    JsonNode restored = apply(mutator.mutate(pod("deployment"), before), pod("deployment"));
+    assertThat(restored.path("spec").path("affinity").toString())
+        .contains("nvidia.com/gpu.replicas");
+    JsonNode again = apply(mutator.mutate(restored, now), restored);
+    assertThat(again.path("spec").path("affinity").toString())
+        .doesNotContain("nvidia.com/gpu.replicas");
+    JsonNode fresh = apply(mutator.mutate(pod("deployment"), now), pod("deployment"));
+    assertThat(again.path("spec").path("containers"))
+        .isEqualTo(fresh.path("spec").path("containers"));
+    // While there is such a node, the requirement holds.
+    var some = cluster(node("a", 10, 8), node("b", 4, 8), node("c", 4, 8));
+    JsonNode kept = apply(mutator.mutate(restored, some), restored);
+    assertThat(kept.path("spec").path("affinity"))
+        .isEqualTo(restored.path("spec").path("affinity"));
+  }
+
+  @Test
+  void formerPin_isTakenFromEachTerm_andTheUsersRequirementsStay() {
+    String pin = "{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']}";
+    String theirs = "{'key':'zone','operator':'In','values':['x']}";
+    assertThat(terms("{'matchExpressions':[%s,%s]}".formatted(theirs, pin)))
+        .isEqualTo(
+            Reviews.json("[{'matchExpressions':[%s]}]".formatted(theirs).replace('\'', '"')));
+    assertThat(
+            terms(
+                    "{'matchExpressions':[%s]},{'matchExpressions':[%s,%s]}"
+                        .formatted(pin, theirs, pin))
+                .isMissingNode())
+        .isTrue();
+  }
+
+  private static JsonNode terms(String terms) {
+    JsonNode pod =
+        Reviews.json(
+            "{'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10'}},'spec':{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[%s]}}}}}"
+                .formatted(terms)
+                .replace('\'', '"'));
+    return FormerPin.without(new PodView(pod), List.of(node("a", 4, 8)))
+        .spec()
+        .at(
+            "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+  }
+
   @Test
   void hostPid_withAPlainRequest_isDeniedWhereGpusAreSharedByMps() {
     ObjectNode plain = pod("plain-gpu");
@@ -427,7 +475,7 @@ class PodMutatorTest {
   }
 
   private String denial(JsonNode pod, MutationRules.Cluster cluster) {
-    return mutator.mutate(pod, cluster) instanceof Mutation.Denied(String message)
+    return mutator.mutate(pod, cluster) instanceof Mutation.Denied(String message, String reason)
         ? message
         : "not denied";
   }

@@ -20,7 +20,8 @@ class ReadinessTest {
   @Test
   void certificateThatHasEnded_isNotReady_andSaysWhy() {
     readiness.kept(
-        new Kept(List.of(authority.certificate()), serving, serving.expiry(), Optional.empty()));
+        new Kept(
+            List.of(authority.certificate()), serving, serving.certificate(), Optional.empty()));
     readiness.serving(serving);
     assertThat(readiness.missing()).isEmpty();
 

@@ -69,7 +69,8 @@ final class Reviews {
     return switch (mutation) {
       case Mutation.Patched(var patch, var warnings) -> JsonPatch.apply(patch.operations(), pod);
       case Mutation.Unchanged(var warnings) -> pod;
-      case Mutation.Denied(String message) -> throw new AssertionError("denied: " + message);
+      case Mutation.Denied(String message, String reason) ->
+          throw new AssertionError("denied: " + message);
     };
   }
 
@@ -93,14 +94,17 @@ final class Reviews {
   }
 
   static String denial(Mutation mutation) {
-    return mutation instanceof Mutation.Denied(String message) ? message : "not denied";
+    return mutation instanceof Mutation.Denied(String message, String reason)
+        ? message
+        : "not denied";
   }
 
   static List<String> warnings(Mutation mutation) {
     return switch (mutation) {
       case Mutation.Unchanged(var warnings) -> warnings;
       case Mutation.Patched(var patch, var warnings) -> warnings;
-      case Mutation.Denied(String message) -> throw new AssertionError("denied: " + message);
+      case Mutation.Denied(String message, String reason) ->
+          throw new AssertionError("denied: " + message);
     };
   }
 }

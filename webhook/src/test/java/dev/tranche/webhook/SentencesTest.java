@@ -196,7 +196,12 @@ class SentencesTest {
     assertThat(pod.mutate())
         .isInstanceOfSatisfying(
             Mutation.Denied.class,
-            denied -> assertThat(denied.message()).containsPattern(pattern(denial.template())));
+            denied -> {
+              assertThat(denied.message()).containsPattern(pattern(denial.template()));
+              assertThat(denied.reason())
+                  .isEqualTo(
+                      (denial == Denial.MORE ? Denial.NO_SUCH_CONTAINER : denial).toString());
+            });
   }
 
   /** Where a number counts GPUs. */

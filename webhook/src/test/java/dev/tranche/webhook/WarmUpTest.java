@@ -34,6 +34,6 @@ class WarmUpTest {
   private Mutation mutation(byte[] review) {
     return AdmissionReview.read(review) instanceof Read.PodCreation creation
         ? mutator.mutate(creation.pod(), new MutationRules.Cluster(List.of(), false))
-        : new Mutation.Denied("no creation of a pod");
+        : new Mutation.Denied("no creation of a pod", "none");
   }
 }

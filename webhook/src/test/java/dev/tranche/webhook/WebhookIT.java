@@ -101,7 +101,11 @@ class WebhookIT {
     assertThat(response.path("allowed").asBoolean()).isTrue();
     assertThat(response.path("patchType").asText()).isEqualTo("JSONPatch");
     assertThat(text("/metrics"))
-        .contains("tranche_webhook_admissions_total{outcome=\"patched\"} 1.0")
+        .contains(
+            "tranche_webhook_admissions_total{outcome=\"patched\",reason=\"none\",review=\"fraction\"} 1.0")
+        .contains(
+            "tranche_webhook_admissions_total{outcome=\"denied\",reason=\"env\",review=\"guard\"} 0.0")
+        .contains("tranche_webhook_certificate_start_timestamp_seconds{certificate=\"ca\"}")
         .contains("tranche_webhook_certificate_expiry_timestamp_seconds{certificate=\"extender\"}")
         .contains("tranche_webhook_admission_duration_seconds_bucket{le=\"0.001\"}")
         .contains("tranche_webhook_in_flight_bytes 0.0")

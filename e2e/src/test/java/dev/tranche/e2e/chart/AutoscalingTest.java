@@ -150,7 +150,8 @@ class AutoscalingTest {
   @Test
   void taintsThatStay_areStoodByTheDaemonSets() {
     var values = new HashMap<String, Object>();
-    values.put("config.map.any", "sharing:\n  mps:\n    resources: []\n");
+    values.put(
+        "config.map.any", "sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: 2}]}}");
     values.put("autoscaling.taints[0].key", "example.com/team");
     values.put("autoscaling.taints[0].value", "ml");
     values.put("autoscaling.taints[0].effect", "NoExecute");

@@ -32,6 +32,7 @@ class HooksIT {
     assertThat(hooks.split("helm.sh/hook: post-delete", -1)).hasSize(7);
     assertThat(hooks)
         .contains("kind: Job", "cleanup]\n", "args: [--name=tranche, --namespace=tranche]")
+        .contains("terminationMessagePolicy: FallbackToLogsOnError")
         .doesNotContain("component: extender", "verbs: [create");
     assertThat(RightsTest.documented("## While it is uninstalled"))
         .containsExactlyInAnyOrderElementsOf(Rights.of(hooks));

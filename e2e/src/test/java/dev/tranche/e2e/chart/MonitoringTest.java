@@ -67,7 +67,7 @@ class MonitoringTest {
                 true,
                 "monitoring.labels.release",
                 "prometheus"));
-    assertThat(rendered.split("kind: ServiceMonitor", -1)).hasSize(3);
+    assertThat(rendered.split("kind: ServiceMonitor", -1)).hasSize(4);
     assertThat(rendered.split("kind: PodMonitor", -1)).hasSize(2);
     assertThat(rendered)
         .contains("    release: prometheus")

@@ -43,6 +43,30 @@ class RenderingTest {
         .hasMessageContaining(sentence);
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      quoteCharacter = '"',
+      value = {
+        "version: [v1|config.map.mine is not a config in NVIDIA's format",
+        "- v1|config.map.mine is not a config in NVIDIA's format",
+        "{version: v2}|config.map.mine: version must be v1, not v2.",
+        "{version: v1, shared: {}}|config.map.mine has the unknown key \"\"shared\"\"; allowed are version, flags",
+        "{sharing: 10}|config.map.mine: sharing must be a map, not 10.",
+        "{sharing: {timeslicing: {}}}|unknown key \"\"timeslicing\"\"; allowed are timeSlicing, mps.",
+        "{sharing: {timeSlicing: {}}}|sharing.timeSlicing.resources is empty or no list",
+        "{sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu}]}}}|resources[0].replicas must be a whole number from 1 to 10000, not null.",
+        "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: '10'}]}}}|from 1 to 10000, not \"\"10\"\".",
+        "{sharing: {timeSlicing: {resources: [{name: gpu, replicas: 2.5}]}}}|from 1 to 10000, not 2.5.",
+        "{sharing: {mps: {resources: [{name: gpu, replicas: 1}]}}}|sharing.mps.resources[0].replicas must be a whole number from 2 to 10000, not 1.",
+        "{sharing: {mps: {resources: [{replicas: 2}]}}}|resources[0] lacks its name",
+        "{resources: {gpu: []}}|config.map.mine: resources has the unknown key \"\"gpu\"\"",
+      })
+  void configThatThePluginWouldRefuse_isRefusedInASentence(String config, String sentence) {
+    assertThatThrownBy(() -> render(Map.of("config.map.mine", config)))
+        .hasMessageContaining(sentence.replace("\"\"", "\""));
+  }
+
   @Test
   void hostsRoot_isMountedOnlyWhereTheDriverLies_andAnotherRootWhole() {
     assertThat(render(Map.of()))
@@ -266,6 +290,42 @@ class RenderingTest {
         .contains("rollingUpdate: {maxUnavailable: 0, maxSurge: 1}", "fieldPath: status.podIP")
         .contains("kind: PodDisruptionBudget\nmetadata:\n  name: tranche-extender\n")
         .doesNotContain("type: Recreate");
+  }
+
+  @Test
+  void namespaceOverride_isTheNamespaceOfEveryObject() {
+    var values = new HashMap<String, Object>();
+    values.put("namespaceOverride", "gpus");
+    values.put("networkPolicies.enabled", true);
+    values.put("webhook.certManager.enabled", true);
+    values.put("criticalPodsQuota.enabled", true);
+    values.put("monitoring.serviceMonitor.enabled", true);
+    values.put("monitoring.podMonitor.enabled", true);
+    values.put("monitoring.prometheusRule.enabled", true);
+    values.put("config.map.any", MPS);
+    String theirs = render(values);
+    values.put("namespaceOverride", "");
+    String own = new Rendering("none", "none", "gpus", values).render(CHART);
+    assertThat(withoutNamespace(theirs)).isEqualTo(withoutNamespace(own));
+  }
+
+  /** But for the object of that kind, which is not the chart's. */
+  private static String withoutNamespace(String rendered) {
+    return rendered.substring(rendered.indexOf("\n---\n", rendered.indexOf("kind: Namespace\n")));
+  }
+
+  @Test
+  void kubeSchedulersMetrics_haveAPort_whereTheChartRunsIt() {
+    var values = new HashMap<String, Object>();
+    values.put("monitoring.serviceMonitor.enabled", true);
+    values.put("networkPolicies.enabled", true);
+    assertThat(render(values))
+        .contains("- {name: scheduler, port: 10259, targetPort: scheduler}")
+        .contains("- port: scheduler\n      scheme: https\n")
+        .contains("port: metrics}\n        - {protocol: TCP, port: scheduler}\n      from:");
+    values.put("extender.mode", "service");
+    values.put("networkPolicies.schedulerCidrs[0]", "10.0.0.0/24");
+    assertThat(render(values)).doesNotContain("10259", "port: scheduler");
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.tranche.e2e.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.PodSpec;
+import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.api.model.apps.Deployment;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.io.IOException;
@@ -39,31 +40,65 @@ class RightsTest {
   void kubeSchedulerOfOnesOwn_takesItsRights_andTheServiceBringsItsOwn() throws IOException {
     List<String> expected =
         Stream.concat(
-                documented("## Rights").stream().filter(line -> !line.contains("all of ")),
+                documented("## Rights").stream()
+                    .filter(line -> !line.contains("all of "))
+                    .filter(line -> !(line.contains("secrets") && line.contains("webhook"))),
                 documented("## Rights with a kube-scheduler of yours").stream())
             .toList();
     assertThat(Rights.of(render(Map.of("extender.mode", "service"))))
         .containsExactlyInAnyOrderElementsOf(expected);
   }
 
-  /**
-   * Who may create Secrets could else make the missing one another account's token, and read it.
-   */
+  private static final List<Map<String, Object>> MODES =
+      List.of(
+          Map.of(),
+          Map.of("extender.mode", "service"),
+          Map.of("webhook.certManager.enabled", true),
+          Map.of("webhook.certManager.enabled", true, "extender.mode", "service"),
+          Map.of("extender.enabled", false),
+          Map.of("nodePlugin.enabled", false, "extender.enabled", false));
+
+  /** Who may create a Secret and read it could make it another account's token. */
   @Test
-  void secretsThatTheWebhookReads_areThoseThatItHasMade() {
-    String named = "tranche-scheduler-client-tls";
-    assertThat(Rights.of(render(Map.of())))
-        .filteredOn(line -> line.contains("tranche-webhook"))
-        .noneMatch(line -> line.contains(named));
-    assertThat(Rights.of(render(Map.of("extender.mode", "service"))))
-        .anyMatch(line -> line.contains("tranche-webhook") && line.contains(named));
+  void nobodyMayCreateSecrets_orTokens_orRights() {
+    for (Map<String, Object> mode : MODES) {
+      assertThat(Powers.of(Rights.of(render(mode))))
+          .noneMatch(line -> line.contains("create secrets"))
+          .noneMatch(line -> line.contains("serviceaccounts/token"))
+          .noneMatch(line -> line.contains("rbac.authorization"));
+    }
+  }
+
+  @Test
+  void secretsThatTheWebhookWrites_areMadeByTheChart_withoutData() {
+    for (Map<String, Object> mode : MODES) {
+      List<String> made =
+          Stream.of(render(mode).split("\n---\n"))
+              .filter(document -> document.contains("\nkind: Secret\n"))
+              .peek(document -> assertThat(document).doesNotContain("\ndata:", "\ntype:"))
+              .map(document -> Serialization.unmarshal(document, Secret.class))
+              .map(secret -> secret.getMetadata().getName())
+              .toList();
+      List<String> written =
+          Rights.of(render(mode)).stream()
+              .filter(line -> line.contains(" secrets named ") && line.contains("update"))
+              .flatMap(line -> Stream.of(line.split(" named ")[1].split(" \\|")[0].split(", ")))
+              .toList();
+      assertThat(made).isEqualTo(written);
+    }
+  }
+
+  @Test
+  void pageSaysWhatAStolenAccountIsWorth() throws IOException {
+    assertThat(documented("## What a stolen account is worth"))
+        .containsExactlyInAnyOrderElementsOf(Powers.of(Rights.of(render(Map.of()))));
   }
 
   @Test
   void nobodyReadsAllSecrets_orWritesWorkloads() {
     assertThat(Rights.of(render(Map.of())))
         .noneMatch(line -> line.contains("*"))
-        .noneMatch(line -> line.contains("secrets |") && !line.endsWith("| create |"))
+        .noneMatch(line -> line.contains("secrets |"))
         .noneMatch(
             line ->
                 (line.contains("deployments") || line.contains("daemonsets"))

@@ -3,10 +3,12 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
@@ -30,6 +32,19 @@ class MetricsE2E extends Scenario {
     String metrics = tranche().metrics(pod);
     assertThat(metrics).contains(prefix);
     assertThat(lint(metrics).lines().filter(finding -> !isDcgmsLabel(finding))).isEmpty();
+  }
+
+  /** The API server's proxy passes no credentials on, so it is the scheduler that refuses. */
+  @Test
+  void metricsOfKubeScheduler_areServed_butToNobodyUnknown() {
+    var client = tranche().client();
+    String url =
+        "%sapi/v1/namespaces/%s/services/https:tranche-scheduler:scheduler/proxy/metrics"
+            .formatted(client.getMasterUrl(), Tranche.NAMESPACE);
+    var http = client.getHttpClient();
+    var answer = http.sendAsync(http.newHttpRequestBuilder().uri(url).build(), String.class).join();
+    assertThat(answer.code()).isEqualTo(403);
+    assertThat(answer.body()).contains("system:anonymous", "/metrics");
   }
 
   /**

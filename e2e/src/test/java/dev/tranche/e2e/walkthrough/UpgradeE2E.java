@@ -3,6 +3,7 @@ package dev.tranche.e2e.walkthrough;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
+import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.PodSpecs;
@@ -38,6 +39,8 @@ class UpgradeE2E {
       pods.run(PodSpecs.fraction("share", "0.3"));
       pods.run(PodSpecs.plain("plain", 1));
       Map<String, Map<String, String>> secrets = secrets(reader);
+      assertThat(secrets.values()).allMatch(data -> data != null && data.containsKey("ca.crt"));
+      secondInstallation_isRefused(reader);
 
       reader.terminal().set("IMAGE_TAG", image.substring(image.lastIndexOf(':') + 1));
       values(reader, "{}");
@@ -75,6 +78,17 @@ class UpgradeE2E {
       reader.nothingIsLeft(NODE);
       pods.check();
     }
+  }
+
+  /** Under another name it would own none of our objects, and its webhook would see our pods. */
+  private static void secondInstallation_isRefused(Walkthrough reader) {
+    Output second =
+        reader
+            .terminal()
+            .type(
+                "helm install other charts/tranche -n other --create-namespace --set nameOverride=other");
+    assertThat(second.exitCode()).isNotZero();
+    assertThat(second.err()).contains("only-one-tranche-per-cluster");
   }
 
   private static Walkthrough start() {

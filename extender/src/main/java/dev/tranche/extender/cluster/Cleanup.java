@@ -44,6 +44,9 @@ public final class Cleanup {
     this.namespace = namespace;
   }
 
+  /** Where it is said how to do the same without the Job. */
+  public static final String BY_HAND = "deploy/README.md#after-a-cleanup-that-failed";
+
   /**
    * Cleans up.
    *

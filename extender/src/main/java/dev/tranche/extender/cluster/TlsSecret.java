@@ -65,6 +65,10 @@ public final class TlsSecret implements AutoCloseable {
 
   private void read(Secret secret) {
     Map<String, String> data = secret.getData() == null ? Map.of() : secret.getData();
+    if (data.isEmpty()) {
+      log.info("Secret {} is still empty; the webhook writes the certificate", name);
+      return;
+    }
     String certificate = data.get("tls.crt");
     String key = data.get("tls.key");
     if (certificate == null || key == null) {

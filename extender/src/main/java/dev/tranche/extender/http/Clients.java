@@ -5,7 +5,6 @@ import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemTrustOptions;
 import java.security.cert.X509Certificate;
-import java.time.Instant;
 import java.util.function.Consumer;
 import javax.naming.InvalidNameException;
 import javax.naming.ldap.LdapName;
@@ -16,10 +15,10 @@ import javax.net.ssl.SSLPeerUnverifiedException;
  * authorities. The name counts, since an authority of cert-manager's may sign for others, too.
  *
  * @param authorities PEM
- * @param shown is told, at each request that may pass, when the certificate shown ends: nobody here
+ * @param shown is told, at each request that may pass, which certificate is shown: nobody here
  *     renews the copy that kube-scheduler has
  */
-public record Clients(PemTrustOptions authorities, String name, Consumer<Instant> shown) {
+public record Clients(PemTrustOptions authorities, String name, Consumer<X509Certificate> shown) {
   private static final int FORBIDDEN = 403;
 
   /** Passes on the requests of those who may. */
@@ -44,7 +43,7 @@ public record Clients(PemTrustOptions authorities, String name, Consumer<Instant
               .getRdns().stream()
                   .anyMatch(
                       rdn -> rdn.getType().equalsIgnoreCase("CN") && name.equals(rdn.getValue()))) {
-        shown.accept(certificate.getNotAfter().toInstant());
+        shown.accept(certificate);
         return true;
       }
       return false;

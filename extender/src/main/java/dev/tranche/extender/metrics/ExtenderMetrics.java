@@ -7,8 +7,8 @@ import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.Timer;
+import java.security.cert.X509Certificate;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.EnumMap;
 import java.util.Locale;
 import java.util.Map;
@@ -50,6 +50,7 @@ public final class ExtenderMetrics {
   private final Counter waitingEvicted;
   private final Counter preemptKept;
   private final Counter preemptDropped;
+  private final AtomicLong clientStartS = new AtomicLong();
   private final AtomicLong clientEndS = new AtomicLong();
 
   public enum Verb {
@@ -166,11 +167,18 @@ public final class ExtenderMetrics {
   }
 
   /**
-   * Keeps the end of the certificate that kube-scheduler shows; before one is shown there is no
-   * such gauge.
+   * Keeps start and end of the certificate that kube-scheduler shows; before one is shown there are
+   * no such gauges.
    */
-  public void clientShown(Instant end) {
-    if (clientEndS.getAndSet(end.getEpochSecond()) == 0) {
+  public void clientShown(X509Certificate certificate) {
+    clientStartS.set(certificate.getNotBefore().toInstant().getEpochSecond());
+    if (clientEndS.getAndSet(certificate.getNotAfter().toInstant().getEpochSecond()) == 0) {
+      gauge(
+          "tranche.extender.client.certificate.start.timestamp.seconds",
+          "From when the certificate that kube-scheduler showed last is valid, in Unix time.",
+          "certificate",
+          "kube-scheduler",
+          clientStartS::get);
       gauge(
           "tranche.extender.client.certificate.expiry.timestamp.seconds",
           "When the certificate that kube-scheduler showed last ends, in Unix time.",

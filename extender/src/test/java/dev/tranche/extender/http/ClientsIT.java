@@ -26,6 +26,7 @@ import org.junit.jupiter.api.Test;
 /** Who may ask the verbs where a certificate is required. */
 final class ClientsIT {
   private static final String NAME = "tranche-scheduler-client";
+  private static final String START = "tranche.extender.client.certificate.start.timestamp.seconds";
   private static final String EXPIRY =
       "tranche.extender.client.certificate.expiry.timestamp.seconds";
 
@@ -88,6 +89,7 @@ final class ClientsIT {
     PemKeyCertOptions own = ours.client(NAME);
     ask(own);
     assertThat(registry.get(EXPIRY).gauge().value()).isEqualTo(end(own));
+    assertThat(registry.get(START).gauge().value()).isBetween(1.0, end(own) - 1);
   }
 
   private static double end(PemKeyCertOptions certificate) throws Exception {

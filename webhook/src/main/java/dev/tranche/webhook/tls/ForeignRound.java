@@ -37,7 +37,7 @@ final class ForeignRound implements Round {
     return new Kept(
         trusted(names.webhookSecret()),
         webhook,
-        extender.expiry(),
+        extender.certificate(),
         store.hasBundles()
             ? Optional.empty()
             : Optional.of(

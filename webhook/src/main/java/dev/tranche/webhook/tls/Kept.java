@@ -1,7 +1,6 @@
 package dev.tranche.webhook.tls;
 
 import java.security.cert.X509Certificate;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -14,17 +13,16 @@ import java.util.Optional;
  * @param missing why the API server cannot verify it yet, a sentence; empty when it can
  */
 public record Kept(
-    List<X509Certificate> trusted, Pair webhook, Instant extenderExpiry, Optional<String> missing) {
+    List<X509Certificate> trusted,
+    Pair webhook,
+    X509Certificate extender,
+    Optional<String> missing) {
   public Kept {
     trusted = List.copyOf(trusted);
   }
 
-  X509Certificate authority() {
+  public X509Certificate authority() {
     return trusted.getFirst();
-  }
-
-  public Instant authorityExpiry() {
-    return authority().getNotAfter().toInstant();
   }
 
   /** Whether the API server accepts this pair by the caBundle. */

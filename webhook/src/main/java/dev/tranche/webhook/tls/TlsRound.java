@@ -64,7 +64,7 @@ final class TlsRound implements Round {
     return new Kept(
         authorities.trusted(),
         webhook,
-        extender.expiry(),
+        extender.certificate(),
         configured
             ? Optional.empty()
             : Optional.of(
@@ -80,16 +80,16 @@ final class TlsRound implements Round {
   private Standing standing(Instant now) {
     Held held = store.authority();
     Optional<Authorities> before = store.authorities(held);
-    if (held.exists() && before.isEmpty()) {
+    if (!held.empty() && before.isEmpty()) {
       throw new IllegalStateException(
-          "Secret %s/%s holds no authority that can be read (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); delete it, and a new one is made"
-              .formatted(names.namespace(), names.authoritySecret()));
+          "Secret %s/%s holds no authority that can be read (ca.crt, and ca.key as PKCS #8 on an elliptic curve, PEM); empty it with %s, and a new one is made"
+              .formatted(names.namespace(), names.authoritySecret(), emptying()));
     }
     if (before.isPresent() && !Renewal.fits(before.get().signing())) {
       // What it signed would verify nowhere, and would be made anew in every round.
       throw new IllegalStateException(
-          "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore the two together, or delete the Secret, and new ones are made"
-              .formatted(names.namespace(), names.authoritySecret()));
+          "Secret %s/%s: ca.key is not the key of the certificate in ca.crt, so nothing can be signed; restore the two together, or empty the Secret with %s, and new ones are made"
+              .formatted(names.namespace(), names.authoritySecret(), emptying()));
     }
     Authorities current =
         before
@@ -103,6 +103,12 @@ final class TlsRound implements Round {
           current.trusted().stream().map(c -> c.getSubjectX500Principal().getName()).toList());
     }
     return new Standing(held, current);
+  }
+
+  /** Deleted, it could not be made again: we may not create Secrets. */
+  private String emptying() {
+    return "kubectl -n %s patch secret %s --type=json -p '[{\"op\":\"remove\",\"path\":\"/data\"}]'"
+        .formatted(names.namespace(), names.authoritySecret());
   }
 
   private Pair made(Instant now) {

@@ -11,9 +11,11 @@ import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhook;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfiguration;
 import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.Resource;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
+import java.net.HttpURLConnection;
 import java.security.GeneralSecurityException;
 import java.security.cert.X509Certificate;
 import java.time.Instant;
@@ -48,8 +50,9 @@ final class TlsStore {
 
   /** A Secret as it was read, if there is one. */
   record Held(@Nullable Secret secret) {
-    boolean exists() {
-      return secret != null;
+    /** As the chart makes it, or not there at all. */
+    boolean empty() {
+      return secret == null || secret.getData() == null || secret.getData().isEmpty();
     }
 
     String text(String key) {
@@ -155,10 +158,26 @@ final class TlsStore {
               .withType(type)
               .withData(data)
               .build();
-      return new Held(secrets.resource(fresh).create());
+      return new Held(created(fresh));
     }
     return new Held(
         secrets.resource(new SecretBuilder(before.secret()).withData(data).build()).update());
+  }
+
+  /** Only where somebody lets us: the chart makes them, and our account may not. */
+  private Secret created(Secret fresh) {
+    try {
+      return client.secrets().resource(fresh).create();
+    } catch (KubernetesClientException e) {
+      if (e.getCode() != HttpURLConnection.HTTP_FORBIDDEN) {
+        throw e;
+      }
+      String name = fresh.getMetadata().getName();
+      throw new IllegalStateException(
+          "Secret %s/%s is missing, and the webhook may not create Secrets; make it empty with helm upgrade, kubectl apply or kubectl -n %1$s create secret generic %2$s"
+              .formatted(names.namespace(), name),
+          e);
+    }
   }
 
   /** What the ConfigMap holds; empty if nothing that can be read. */

@@ -22,7 +22,7 @@ class RenewalTest {
     Pair middle = Authority.issue(root, Authority.Use.SERVER, List.of("middle"), NOW, LIFE);
     Pair leaf = Authority.issue(middle, Authority.Use.SERVER, List.of("leaf"), NOW, LIFE);
     Pair chained = new Pair(leaf.certificate(), List.of(middle.certificate()), leaf.key());
-    var kept = new Kept(List.of(root.certificate()), chained, NOW, Optional.empty());
+    var kept = new Kept(List.of(root.certificate()), chained, root.certificate(), Optional.empty());
     assertThat(kept.verifies(chained)).isTrue();
     assertThat(kept.verifies(leaf)).isFalse();
   }

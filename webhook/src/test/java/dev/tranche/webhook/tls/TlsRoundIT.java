@@ -48,6 +48,29 @@ class TlsRoundIT {
   }
 
   @Test
+  void emptySecrets_ofTheChart_areFilled() {
+    for (String name : List.of("tranche-ca", "tranche-webhook-tls", "tranche-extender-tls")) {
+      client
+          .secrets()
+          .resource(
+              new SecretBuilder()
+                  .withNewMetadata()
+                  .withName(name)
+                  .withNamespace("tranche-system")
+                  .addToAnnotations("helm.sh/resource-policy", "keep")
+                  .endMetadata()
+                  .build())
+          .create();
+    }
+    Kept kept = round(NOW).keep();
+    assertThat(kept.extender().getNotAfter().toInstant()).isAfter(NOW);
+    assertThat(secret("tranche-ca").getData()).containsOnlyKeys("ca.crt", "ca.key");
+    assertThat(secret("tranche-ca").getMetadata().getAnnotations())
+        .containsEntry("helm.sh/resource-policy", "keep");
+    assertThat(round(NOW.plusSeconds(60)).keep()).isEqualTo(kept);
+  }
+
+  @Test
   void nextRound_changesNothing() {
     Kept first = round(NOW).keep();
     assertThat(round(NOW.plusSeconds(60)).keep()).isEqualTo(first);
@@ -59,7 +82,7 @@ class TlsRoundIT {
     Kept later = round(NOW.plus(Duration.ofDays(61))).keep();
     assertThat(later.authority()).isEqualTo(first.authority());
     assertThat(later.webhook()).isNotEqualTo(first.webhook());
-    assertThat(later.extenderExpiry()).isAfter(first.extenderExpiry());
+    assertThat(later.extender().getNotAfter()).isAfter(first.extender().getNotAfter());
   }
 
   @Test
@@ -97,7 +120,8 @@ class TlsRoundIT {
     round(NOW).keep();
     // Nobody watched for years; a day is left.
     Kept late = round(NOW.plus(AUTHORITY_LIFE).minus(Duration.ofDays(1))).keep();
-    assertThat(late.webhook().expiry()).isBeforeOrEqualTo(late.authorityExpiry());
+    assertThat(late.webhook().expiry())
+        .isBeforeOrEqualTo(late.authority().getNotAfter().toInstant());
   }
 
   @Test
@@ -141,7 +165,7 @@ class TlsRoundIT {
     assertThat(client.certificate().getExtendedKeyUsage()).containsExactly("1.3.6.1.5.5.7.3.2");
     assertThat(kept.webhook().certificate().getExtendedKeyUsage())
         .containsExactly("1.3.6.1.5.5.7.3.1");
-    assertThat(client.expiry()).isEqualTo(kept.authorityExpiry());
+    assertThat(client.expiry()).isEqualTo(kept.authority().getNotAfter().toInstant());
     round(NOW.plus(LIFE), true).keep();
     assertThat(new TlsStore.Held(secret("tranche-scheduler-client-tls")).pair("tls.crt", "tls.key"))
         .contains(client);
@@ -171,7 +195,7 @@ class TlsRoundIT {
         .update();
     assertThatThrownBy(() -> round(NOW.plus(Duration.ofDays(61))).keep())
         .hasMessageContaining("Secret tranche-system/tranche-ca: ca.key is not the key")
-        .hasMessageContaining("delete the Secret");
+        .hasMessageContaining("empty the Secret with kubectl -n tranche-system patch");
     assertThat(new TlsStore.Held(secret("tranche-webhook-tls")).pair("tls.crt", "tls.key"))
         .contains(first.webhook());
   }

@@ -1,0 +1,196 @@
+package dev.tranche.e2e;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import java.util.function.Predicate;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The table of bounds in docs/limits.md has the figures that the code has. */
+class BoundsPageTest {
+  private static final String EXTENDER = "extender/";
+  private static final String PLUGIN = "node-plugin/";
+  private static final String WEBHOOK = "webhook/";
+  private static final String API = "api/";
+
+  /**
+   * A figure of a row.
+   *
+   * @param row how the row begins
+   * @param file module and class
+   * @param constant where the code has it; its name ends in its unit
+   */
+  private record Bound(String row, String file, String constant) {}
+
+  private static final List<Bound> BOUNDS =
+      List.of(
+          new Bound("replicas on a node", PLUGIN + "ReplicaLimit", "PER_NODE"),
+          new Bound("ListAndWatch calls of one", PLUGIN + "DeviceStreams", "OPEN_MAX"),
+          new Bound("a pick of the config just", PLUGIN + "Picks", "REPLACED_MS"),
+          new Bound("a config file of the node", PLUGIN + "ConfigSource", "SIZE_MAX_BYTES"),
+          new Bound("GPUs in one request", WEBHOOK + "Asks", "COUNT_MAX"),
+          new Bound("waiting pods that are woken", EXTENDER + "Waiting", "PODS_MAX"),
+          new Bound("requests of kube-scheduler at", EXTENDER + "Gate", "CALLS_MAX"),
+          new Bound("requests of kube-scheduler at", EXTENDER + "Gate", "BYTES_MAX"),
+          new Bound("a decision", EXTENDER + "NodeEvaluator", "DECIDE_WITHIN_MS"),
+          new Bound("search for a pod's GPUs", EXTENDER + "Steps", "MAX"),
+          new Bound("search for a pod's GPUs", EXTENDER + "Steps", "ATTEMPT_MAX"),
+          new Bound("search for a pod's GPUs", EXTENDER + "Shares", "COUNT_MAX"),
+          new Bound("binds at once", EXTENDER + "Bind", "IN_FLIGHT_MAX"),
+          new Bound("nodes that preemption looks", EXTENDER + "Preempt", "NODES_MAX"),
+          new Bound("shapes of pods that", EXTENDER + "Shapes", "SHAPES_MAX"),
+          new Bound("shapes of pods that", EXTENDER + "Shapes", "PODS_MAX"),
+          new Bound("silence of a node", EXTENDER + "StreamServer", "SILENCE_MS"),
+          new Bound("pods that the API server is", EXTENDER + "PodChecks", "IN_FLIGHT_MAX"),
+          new Bound("assignments that a node reports", EXTENDER + "NodeBook", "ECHOED_MAX"),
+          new Bound("nodes that `/explain` shows", EXTENDER + "Explanations", "NODES_MAX"),
+          new Bound("nominated pods that a new", EXTENDER + "Nominees", "PODS_MAX"),
+          new Bound("what a node may report", EXTENDER + "Bounds", "GPUS_MAX"),
+          new Bound("what a node may report", EXTENDER + "Bounds", "REPLICAS_MAX"),
+          new Bound("what a node may report", EXTENDER + "Bounds", "ECHOES_MAX"),
+          new Bound("what a node may report", EXTENDER + "Bounds", "EVENTS_MAX"),
+          new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_PER_S"),
+          new Bound("how fast a node may", EXTENDER + "ReportRate", "MESSAGES_BURST"),
+          new Bound("how fast a node may", EXTENDER + "ReportRate", "BYTES_BURST"),
+          new Bound("size of all nodes' last", EXTENDER + "StreamServer", "FAIR_BYTES"),
+          new Bound("pods remembered with a", EXTENDER + "LoadCache", "PODS_MAX"),
+          new Bound("age of a load reading, as", EXTENDER + "ReportReader", "READING_AGE_MS_MAX"),
+          new Bound("silence of a watch of", EXTENDER + "Pulse", "SILENCE_MS_MAX"),
+          new Bound("time from a decision until", EXTENDER + "Bind", "SEND_WITHIN_MS"),
+          new Bound("connections of the extender's", EXTENDER + "StreamServer", "CONNECTIONS_MAX"),
+          new Bound("connections of the extender's", EXTENDER + "StreamServer", "PER_ADDRESS_MAX"),
+          new Bound("time from a connection to", API + "ConnectionLimits", "FIRST_REQUEST_MS"),
+          new Bound("time from a connection to", EXTENDER + "StreamServer", "FIRST_REQUEST_MS"),
+          new Bound("time between two requests", API + "ConnectionLimits", "IDLE_MS"),
+          new Bound("reviews in flight in the", WEBHOOK + "Intake", "BODY_BYTES_MAX"),
+          new Bound("reviews in flight in the", WEBHOOK + "Intake", "BODIES_BYTES_MAX"),
+          new Bound("length of a value in a pod", WEBHOOK + "ReviewReader", "NAME_BYTES_MAX"),
+          new Bound(
+              "length of a value in a pod", WEBHOOK + "ReviewReader", "ANNOTATIONS_BYTES_MAX"),
+          new Bound("fields and list entries", WEBHOOK + "ReviewReader", "NODES_MAX"),
+          new Bound("fields and list entries", WEBHOOK + "ReviewReader", "TEXT_BYTES_MAX"),
+          new Bound("what chooses nodes in a pod", WEBHOOK + "Sizes", "EXPRESSIONS_MAX"),
+          new Bound("what chooses nodes in a pod", WEBHOOK + "Sizes", "VALUES_MAX"),
+          new Bound("resources in one container", WEBHOOK + "Sizes", "RESOURCES_MAX"),
+          new Bound("entries of `gpu-model`", WEBHOOK + "Wishes", "LIST_ENTRIES_MAX"),
+          new Bound("sentences in one denial", WEBHOOK + "PodMutator", "PROBLEMS_MAX"),
+          new Bound("text of others in logs", API + "Printable", "VALUE_CHARS_MAX"),
+          new Bound("text of others in logs", API + "Printable", "NAME_CHARS_MAX"),
+          new Bound("text of others in logs", API + "LogFormatter", "MESSAGE_CHARS_MAX"),
+          new Bound("pods known to have been", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
+          new Bound("pending pods sized for", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
+          new Bound("processes on one GPU", PLUGIN + "NvmlTelemetry", "PROCESSES_MAX"),
+          new Bound("values of a config, with", PLUGIN + "ConfigFile", "NODES_MAX"),
+          new Bound("events that a node keeps", PLUGIN + "NodeEvents", "KEPT_MAX"));
+
+  /** Rows whose figure is no constant of that name: a flag's default, a rule, or several. */
+  private static final Set<String> OTHERS =
+      Set.of(
+          "MPS clients of a GPU",
+          "one turn that tries waiting pods",
+          "nodes offered to a pod",
+          "age of a load reading",
+          "time of work up to which",
+          "a tentative hold",
+          "age of a node's list",
+          "a binding that no watch",
+          "a nominated pod's hold",
+          "tokens of one address",
+          "age of an extender's own Lease",
+          "connections of the webhook's",
+          "connections of a port for metrics",
+          "memory that one review",
+          "events of a GPU that stays");
+
+  @Test
+  void figures_areThoseOfTheCode() throws IOException {
+    List<String> rows = rows();
+    for (Bound bound : BOUNDS) {
+      List<String> shown = shown(bound);
+      assertThat(rows)
+          .filteredOn(row -> row.startsWith(bound.row()))
+          .as("%s: %s", bound, shown)
+          .isNotEmpty()
+          .anySatisfy(
+              row ->
+                  assertThat(shown)
+                      .filteredOn(figure -> !figure.startsWith("0 "))
+                      .anyMatch(
+                          figure -> row.matches(".*(?<![\\d,])" + figure + "(?![\\d,]\\d).*")));
+    }
+  }
+
+  @Test
+  void everyRow_isHeldAgainstTheCode_orSaidToBeNone() throws IOException {
+    Set<String> known =
+        Stream.concat(BOUNDS.stream().map(Bound::row), OTHERS.stream()).collect(Collectors.toSet());
+    Predicate<String> unknown = row -> known.stream().noneMatch(row::startsWith);
+    assertThat(rows()).hasSizeGreaterThan(50).filteredOn(unknown).isEmpty();
+    assertThat(known).allMatch(start -> rowsStart(start));
+  }
+
+  private static boolean rowsStart(String start) {
+    try {
+      return rows().stream().anyMatch(row -> row.startsWith(start));
+    } catch (IOException e) {
+      return false;
+    }
+  }
+
+  /** In the units that the page may have chosen. */
+  private static List<String> shown(Bound bound) throws IOException {
+    long value = value(bound);
+    if (bound.constant().contains("BYTES")) {
+      return List.of(
+          (value >> 20) + " MiB",
+          (value >> 10) + " KiB",
+          grouped(value),
+          grouped(value) + " bytes");
+    }
+    if (bound.constant().contains("_MS")) {
+      return List.of(grouped(value) + " ms", value / 1_000 + " s", value / 60_000 + " min");
+    }
+    return List.of(grouped(value));
+  }
+
+  private static String grouped(long value) {
+    return String.format(Locale.ROOT, "%,d", value);
+  }
+
+  private static long value(Bound bound) throws IOException {
+    String code = Files.readString(file(bound));
+    Matcher constant =
+        Pattern.compile("\\b" + bound.constant() + " =\\s*([0-9_]+)L?(?: << ([0-9]+))?;")
+            .matcher(code);
+    assertThat(constant.find()).as("%s", bound).isTrue();
+    long number = Long.parseLong(constant.group(1).replace("_", ""));
+    return constant.group(2) == null ? number : number << Integer.parseInt(constant.group(2));
+  }
+
+  private static Path file(Bound bound) throws IOException {
+    int slash = bound.file().indexOf('/');
+    Path sources = Path.of("..", bound.file().substring(0, slash), "src/main/java");
+    Path name = Path.of(bound.file().substring(slash + 1) + ".java");
+    try (Stream<Path> files = Files.walk(sources)) {
+      return files.filter(file -> file.endsWith(name)).findFirst().orElseThrow();
+    }
+  }
+
+  private static List<String> rows() throws IOException {
+    String page = Files.readString(Path.of("../docs/limits.md"));
+    return page.substring(page.indexOf("\n## Bounds"))
+        .lines()
+        .filter(line -> line.startsWith("| ") && !line.startsWith("| what |"))
+        .map(line -> line.substring(2))
+        .toList();
+  }
+}
