@@ -56,7 +56,7 @@ public final class Demo {
     }
     SimulatedLoad.set(folder, words.get(0), words.get(1), words.get(2));
     System.out.printf(
-        "GPU %s of %s has a load of %s %% now; placement follows within seconds%n",
+        "GPU %s of %s has a load of %s %% now; the mean that placement goes by follows within a minute%n",
         words.get(1), words.get(0), words.get(2));
   }
 
