@@ -4,8 +4,8 @@ import dev.tranche.e2e.bench.webhook.WebhookBench;
 import dev.tranche.e2e.install.Artifacts;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -14,8 +14,11 @@ import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
-/** The third command of the repository. */
-@Command(name = "./bench", description = "Measures, prints a table, and writes it as JSON.")
+/**
+ * {@code ./bench NAME} measures, {@code ./bench report} shows what was measured. The script's help
+ * says what a user may write; this refuses the rest.
+ */
+@Command(name = "./bench", description = "Measures and prints a table.")
 public final class Bench implements Callable<Integer> {
   /** A benchmark: quick or thorough, from what has been built. */
   private interface Measurement {
@@ -62,23 +65,52 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
   private @Nullable Path out;
 
+  @Option(names = "--runs", description = "So many runs, one after the other.")
+  private int runs = 1;
+
+  @Option(names = "--record", description = "Add each run to docs/benchmarks/NAME.json.")
+  private boolean record;
+
   @Override
   public Integer call() throws Exception {
-    Measurement measurement = name == null ? null : all.get(name);
-    if (measurement == null) {
-      System.err.printf(
-          Locale.ROOT,
-          "%susage: ./bench NAME [--quick] [--traces FOLDER] [--nodes N,…] [--pods N] [--only PART,…] [--out FILE.json]; names are %s%n",
-          name == null ? "" : "no benchmark \"" + name + "\"; ",
-          String.join(", ", all.keySet()));
+    if ("report".equals(name)) {
+      List<Path> changed = Report.write(root);
+      changed.forEach(file -> System.out.println("rewrote " + file));
+      System.out.print(changed.isEmpty() ? "nothing has changed\n" : "");
+      return 0;
+    }
+    if (name == null || !all.containsKey(name) || runs < 1) {
+      System.err.println(refusal());
       return 2;
     }
-    List<Figure> figures = measurement.run(Artifacts.of(root), quick);
-    System.out.print(Figure.table(figures));
-    if (out != null) {
-      Figure.write(figures, out);
+    Measurement measurement = Objects.requireNonNull(all.get(name));
+    for (int i = 0; i < runs; i++) {
+      List<Figure> figures = measurement.run(Artifacts.of(root), quick);
+      System.out.print(Figure.table(figures));
+      if (out != null) {
+        Figure.write(figures, out);
+      }
+      if (record) {
+        record(name, figures);
+      }
     }
     return 0;
+  }
+
+  private String refusal() {
+    if (name == null) {
+      return "no benchmark is named; ./bench --help lists them";
+    }
+    return runs < 1
+        ? "--runs is " + runs + "; allowed are 1 and more"
+        : "no benchmark \"%s\"; there are %s, and report"
+            .formatted(name, String.join(", ", all.keySet()));
+  }
+
+  private void record(String benchmark, List<Figure> figures) throws Exception {
+    Path file = Results.file(root, benchmark);
+    Results.read(file).with(Provenance.of(root, figures)).write(file);
+    System.err.println("added a run to " + file + "; ./bench report rewrites the tables");
   }
 
   private ScaleBench.Size scale() {

@@ -10,8 +10,11 @@ import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.io.IOException;
 import java.io.InputStream;
+import java.net.ConnectException;
+import java.net.http.HttpTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -26,11 +29,40 @@ public final class Demo {
 
   private Demo() {}
 
-  /** {@code Demo <root of the repository>}. */
+  /** {@code Demo <root of the repository> [up | load NODE GPU PERCENT | watch]}. */
   public static void main(String[] args) throws Exception {
     Path root = Path.of(args[0]).toAbsolutePath().normalize();
     Path folder = root.resolve("target/demo");
+    try {
+      switch (args.length > 1 ? args[1] : "up") {
+        case "load" -> load(folder, Arrays.asList(args).subList(2, args.length));
+        case "watch" -> Watch.run(folder);
+        default -> up(root, folder);
+      }
+    } catch (IllegalArgumentException e) {
+      System.err.println(e.getMessage());
+      System.exit(2);
+    } catch (ConnectException | HttpTimeoutException e) {
+      System.err.println("the demo's extender does not answer; ./demo starts the demo anew");
+      System.exit(1);
+    }
+    // Clients and the shared containers keep threads of their own.
+    System.exit(0);
+  }
+
+  private static void load(Path folder, List<String> words) throws IOException {
+    if (words.size() != 3) {
+      throw new IllegalArgumentException("write ./demo load NODE GPU PERCENT");
+    }
+    SimulatedLoad.set(folder, words.get(0), words.get(1), words.get(2));
+    System.out.printf(
+        "GPU %s of %s has a load of %s %% now; the mean that placement goes by follows within a minute%n",
+        words.get(1), words.get(0), words.get(2));
+  }
+
+  private static void up(Path root, Path folder) throws Exception {
     Tranche tranche = Tranche.start(Artifacts.of(root), plan(folder));
+    Files.writeString(Watch.addressFile(folder), tranche.extenderUrl() + "\n");
 
     say("submitting the pods of e2e/demo/pods.yaml");
     List<Pod> pods = submit(tranche, root.resolve("e2e/demo/pods.yaml"));
@@ -38,8 +70,6 @@ public final class Demo {
     System.out.println();
     System.out.print(Table.of(tranche, pods));
     System.out.print(next(root.relativize(tranche.kubeconfig()), tranche));
-    // Clients and the shared containers keep threads of their own.
-    System.exit(0);
   }
 
   private static Tranche.Plan plan(Path folder) {
@@ -106,9 +136,9 @@ public final class Demo {
           curl '%2$s/inspect'
           curl '%2$s/explain?pod=demo/chat'
           kubectl -n demo run one-more --image=tranche-e2e/busybox:1 --annotations=tranche.dev/gpu-fraction=0.25 -- sleep infinity
-        SM: what NVML measured, plus the shares of pods that are too young to show in it.
-        A GPU gets busy by a line in target/demo/NODE/driver/usr/lib64/gpus.state (sm= in percent, used_mib=).
-        ./demo down removes everything.
+          ./demo watch                    every GPU, live
+          ./demo load node-a10g 1 95      makes a GPU busy
+          ./demo down                     removes everything
         """
         .formatted(kubeconfig, tranche.extenderUrl());
   }

@@ -20,12 +20,16 @@ final class Table {
   private static final ObjectMapper JSON = new ObjectMapper();
   private static final double GIB = 1L << 30;
 
-  /** Why a load may be more than a GPU can do. */
   private static final String NOTE =
-      "Loads are what is measured and what pods that came too recently to show in it were granted.\n";
+      """
+
+      SCORE goes from 0 to 10. The node with the highest one gets the pod, and kube-scheduler chooses among equals.
+      A pod that fits only one node needs no score (–). LOAD THEN is the SM load and the free memory at that moment:
+      what NVML measured, plus the shares of pods that are too young to show in it. It can be more than 100 %.
+      """;
 
   private static final List<String> HEAD =
-      List.of("POD", "FRACTION", "NODE", "GPU", "ITS LOAD THEN", "WHY THE OTHERS LOST");
+      List.of("POD", "ASKS FOR", "WENT TO", "GPU", "SCORE", "LOAD THEN", "THE OTHER GPUS");
 
   private Table() {}
 
@@ -54,7 +58,7 @@ final class Table {
     }
   }
 
-  private static List<String> row(Pod pod, Optional<JsonNode> explained) {
+  static List<String> row(Pod pod, Optional<JsonNode> explained) {
     JsonNode chosen = explained.map(e -> e.get("chosen")).orElse(JSON.createObjectNode());
     return List.of(
         pod.getMetadata().getName(),
@@ -63,7 +67,8 @@ final class Table {
         stream(chosen.path("chosenGpus"))
             .map(gpu -> gpu.get("gpu").asInt() + " " + gpu.get("model").asText())
             .collect(Collectors.joining(", ")),
-        stream(chosen.path("chosenGpus")).map(Table::load).collect(Collectors.joining(", ")),
+        chosen.hasNonNull("score") ? chosen.get("score").asText() : "–",
+        stream(chosen.path("chosenGpus")).map(Table::load).collect(Collectors.joining("; ")),
         explained.map(Table::losers).orElse("no extender remembers"));
   }
 
@@ -72,12 +77,10 @@ final class Table {
         Optional.ofNullable(pod.getMetadata().getAnnotations()).orElse(Map.of());
     String fraction = annotations.get(Names.GPU_FRACTION);
     if (fraction == null) {
-      return annotations.containsKey(Names.GPUS_REQUESTED)
-          ? "none, nvidia.com/gpu: 1"
-          : "none, 1 replica";
+      return annotations.containsKey(Names.GPUS_REQUESTED) ? "1 whole GPU" : "1 replica";
     }
     String count = annotations.get(Names.GPU_COUNT);
-    return count == null ? fraction : fraction + " × " + count + " GPUs";
+    return count == null ? fraction : fraction + " of " + count + " GPUs";
   }
 
   private static String load(JsonNode gpu) {
@@ -96,18 +99,18 @@ final class Table {
     Stream<String> beside =
         stream(explained.at("/chosen/gpus"))
             .filter(gpu -> !isChosen(explained, gpu))
-            .map(gpu -> "gpu " + gpu.get("gpu").asInt() + " here SM " + percent(gpu));
+            .map(gpu -> "its GPU " + gpu.get("gpu").asInt() + ": SM " + percent(gpu));
     Stream<String> fitted =
         stream(explained.get("fitted"))
             .map(
                 node ->
-                    "%s score %d (SM %s)"
+                    "%s: score %d, SM %s"
                         .formatted(
                             node.get("node").asText(),
                             node.path("score").asInt(),
                             stream(node.get("gpus"))
                                 .map(Table::percent)
-                                .collect(Collectors.joining(", "))));
+                                .collect(Collectors.joining(" and "))));
     Stream<String> refused =
         stream(explained.get("refused"))
             .map(node -> node.get("node").asText() + ": " + node.path("reason").asText());
@@ -128,7 +131,7 @@ final class Table {
   }
 
   /** Columns as wide as their widest cell; the last one ends where it ends. */
-  private static String aligned(List<List<String>> rows) {
+  static String aligned(List<List<String>> rows) {
     var table = new StringBuilder();
     for (List<String> row : rows) {
       for (int column = 0; column < row.size(); column++) {

@@ -1,0 +1,132 @@
+package dev.tranche.e2e.bench;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * {@code ./bench report}: the tables of BENCHMARKS.md and the plots beside the recorded results, so
+ * that nobody types a figure. The same results always make the same files.
+ */
+final class Report {
+  private static final String PAGE = "BENCHMARKS.md";
+
+  private Report() {}
+
+  /** Every file that the recorded results determine, with its text. */
+  static Map<Path, String> render(Path root) throws IOException {
+    Map<String, Results> all = results(root);
+    var files = new LinkedHashMap<Path, String>();
+    Path page = root.resolve(PAGE);
+    String text = replace(Files.readString(page), "questions", questions(Question.all(root), all));
+    for (var entry : all.entrySet()) {
+      String name = entry.getKey();
+      Results results = entry.getValue();
+      text = replace(text, name, block(name, results));
+      if (results.plot() != null) {
+        files.put(Results.folder(root).resolve(name + ".svg"), DotPlot.svg(results));
+      }
+    }
+    files.put(page, text);
+    return files;
+  }
+
+  /** The files that were not yet as the results determine. */
+  static List<Path> write(Path root) throws IOException {
+    var changed = new ArrayList<Path>();
+    for (var file : render(root).entrySet()) {
+      if (!Files.exists(file.getKey())
+          || !Files.readString(file.getKey()).equals(file.getValue())) {
+        Files.writeString(file.getKey(), file.getValue());
+        changed.add(root.relativize(file.getKey()));
+      }
+    }
+    return changed;
+  }
+
+  private static Map<String, Results> results(Path root) throws IOException {
+    var all = new TreeMap<String, Results>();
+    try (Stream<Path> files = Files.list(Results.folder(root))) {
+      for (Path file : files.toList()) {
+        String name = file.getFileName().toString();
+        if (name.endsWith(".json") && !name.equals("questions.json")) {
+          all.put(name.substring(0, name.length() - ".json".length()), Results.read(file));
+        }
+      }
+    }
+    return all;
+  }
+
+  private static String questions(List<Question> questions, Map<String, Results> all) {
+    var table = new StringBuilder();
+    table.append(
+        "| question | ours: median (range) | best peer | does nothing | ceiling | command |\n");
+    table.append("|---|---|---|---|---|---|\n");
+    for (Question question : questions) {
+      Results results = all.get(question.benchmark());
+      if (results == null) {
+        throw new IllegalArgumentException(
+            "questions.json asks for \"%s\", and there is no docs/benchmarks/%s.json"
+                .formatted(question.benchmark(), question.benchmark()));
+      }
+      table.append(question.row(results));
+    }
+    return table.toString();
+  }
+
+  /** The table of one benchmark, who measured it, and its plot. */
+  static String block(String name, Results results) {
+    String plot =
+        results.plot() == null
+            ? ""
+            : "\n![%s](docs/benchmarks/%s.svg)\n".formatted(results.plot().title(), name);
+    return table(results) + "\n" + provenance(name, results) + "\n" + plot;
+  }
+
+  private static String table(Results results) {
+    var table = new StringBuilder("| figure | unit |");
+    results.columns().forEach(column -> table.append(' ').append(column).append(" |"));
+    table.append("\n|---|---|").append("---|".repeat(results.columns().size())).append('\n');
+    for (Results.Row row : results.rows()) {
+      table.append("| %s | %s |".formatted(row.what(), row.unit()));
+      row.cells()
+          .forEach(
+              cell -> table.append(' ').append(results.shown(cell, row.decimals())).append(" |"));
+      table.append('\n');
+    }
+    return table.toString();
+  }
+
+  private static String provenance(String name, Results results) {
+    String runs =
+        results.runs().stream()
+            .map(run -> "%s, commit %s, %s".formatted(run.date(), run.commit(), run.machine()))
+            .collect(Collectors.groupingBy(line -> line, LinkedHashMap::new, Collectors.counting()))
+            .entrySet()
+            .stream()
+            .map(e -> e.getValue() + (e.getValue() == 1 ? " run: " : " runs: ") + e.getKey())
+            .collect(Collectors.joining("; "));
+    return "%s. [Data](docs/benchmarks/%s.json).".formatted(runs, name);
+  }
+
+  /** Everything between the two comments that name a block. */
+  static String replace(String page, String block, String by) {
+    String begin = "<!-- begin " + block + " -->\n";
+    String end = "<!-- end " + block + " -->";
+    int from = page.indexOf(begin);
+    int to = page.indexOf(end);
+    if (from < 0 || to < from) {
+      throw new IllegalArgumentException(
+          "%s has no line \"%s\" with \"%s\" after it; add both where the table belongs"
+              .formatted(PAGE, begin.strip(), end));
+    }
+    return page.substring(0, from + begin.length()) + by + page.substring(to);
+  }
+}

@@ -1,0 +1,83 @@
+package dev.tranche.e2e.demo;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.api.Names;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+class TableTest {
+  private static String gpu(int index, int percent) {
+    return """
+        {"gpu": %d, "uuid": "GPU-%d", "model": "Tesla T4", "measured": true, "smLoadPercent": %d, \
+        "smMeanPercent": %d, "memoryFreeBytes": 15032385536, "memoryUsableBytes": 15032385536, \
+        "replicas": 10, "freeReplicas": 7, \
+        "holds": [{"pod": "demo/chat", "replicas": 3, "replicasPerGpu": 10}]}"""
+        .formatted(index, index, percent, percent);
+  }
+
+  private static JsonNode json(String text) throws Exception {
+    return new ObjectMapper().readTree(text);
+  }
+
+  private static Pod pod() {
+    return new PodBuilder()
+        .withNewMetadata()
+        .withName("chat")
+        .addToAnnotations(Names.GPU_FRACTION, "0.3")
+        .endMetadata()
+        .withNewSpec()
+        .withNodeName("one")
+        .endSpec()
+        .build();
+  }
+
+  private static JsonNode explained(String score) throws Exception {
+    return json(
+        """
+        {"chosen": {"node": "one", "score": %s, "chosenGpus": [%s], "gpus": [%s, %s]},
+         "fitted": [{"node": "two", "score": 4, "gpus": [%s, %s]}],
+         "refused": [{"node": "three", "reason": "too full"}]}
+        """
+            .formatted(score, gpu(0, 5), gpu(0, 5), gpu(1, 97), gpu(0, 55), gpu(1, 30)));
+  }
+
+  @Test
+  void row_hasTheWinnersOwnScoreBesideTheOthers() throws Exception {
+    assertThat(Table.row(pod(), Optional.of(explained("9"))))
+        .containsExactly(
+            "chat",
+            "0.3",
+            "one",
+            "0 Tesla T4",
+            "9",
+            "SM 5 %, 14 of 14 GiB free",
+            "its GPU 1: SM 97 %; two: score 4, SM 55 % and 30 %; three: too full");
+  }
+
+  @Test
+  void row_ofAPodThatOnlyOneNodeFits_hasNoScore() throws Exception {
+    assertThat(Table.row(pod(), Optional.of(explained("null")))).element(4).isEqualTo("–");
+  }
+
+  @Test
+  void watch_showsLoadMemoryAndPodsOfEveryGpu() throws Exception {
+    assertThat(
+            Watch.table(
+                json(
+                    "{\"nodes\": [{\"node\": \"one\", \"gpus\": [%s, %s]}], \"waitingPods\": 2}"
+                        .formatted(gpu(0, 50), gpu(1, 100)))))
+        .isEqualTo(
+            """
+            NODE  GPU         SM LOAD                      MEMORY FREE   REPLICAS FREE  PODS
+            one   0 Tesla T4  ██████████··········  50 %   14 of 14 GiB  7 of 10        chat 3/10
+            one   1 Tesla T4  ████████████████████  100 %  14 of 14 GiB  7 of 10        chat 3/10
+
+            2 pods wait for a GPU.
+            """);
+  }
+}
