@@ -136,7 +136,10 @@ final class SharingPlanner {
 
   private void checkOne(String resource, Set<SharingStrategy> used, @Nullable Set<Boolean> strict) {
     if (used.contains(SharingStrategy.MPS) && used.contains(SharingStrategy.TIME_SLICING)) {
-      errors.add(resource + " has replicas by MPS and by time-slicing; set rename on one of them");
+      errors.add(
+          resource
+              + " has replicas by MPS and by time-slicing; set rename on one of them, which needs"
+              + " config.nvidiaCompatible=extended, or keep one of the two");
     } else if (strict != null && strict.size() > 1) {
       errors.add(
           "failRequestsGreaterThanOne is true and false for "
