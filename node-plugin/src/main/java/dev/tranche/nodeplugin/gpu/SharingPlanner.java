@@ -76,6 +76,11 @@ final class SharingPlanner {
               .formatted(entry.at(), gpu.number(), gpu.uuid()));
     }
     checkClients(entry, gpu);
+    if (entry.strategy() == SharingStrategy.MPS && gpu.memoryTotalBytes() == 0) {
+      warnings.add(
+          "NVML does not tell the memory of GPU %d (%s, %s): its MPS clients have no memory limit"
+              .formatted(gpu.index(), gpu.model(), gpu.uuid()));
+    }
     SharedResource other = claims.putIfAbsent(gpu.uuid(), entry);
     if (other != null) {
       errors.add(
