@@ -29,6 +29,7 @@ final class NvmlProbe {
   private static final int PCI_BUS_ID_OFFSET = 36;
   private static final int MEMORY_V2_VERSION = 40 | 2 << 24;
   private static final int MEMORY_V2_TOTAL_OFFSET = 8;
+  private static final int ADDRESSING_VERSION = 8 | 1 << 24;
   // Drivers 535.54 to 535.86 have a longer struct under the same name.
   private static final int PROCESS_BYTES = 24;
   private static final int PROCESS_535_BYTES = 32;
@@ -162,6 +163,19 @@ final class NvmlProbe {
           return plain(f, device);
         },
         () -> mebibytes(MEMORY_V2_TOTAL_OFFSET));
+    each(
+        "nvmlDeviceGetAddressingMode",
+        false,
+        (f, device) -> {
+          out.setInt(0, ADDRESSING_VERSION);
+          return plain(f, device);
+        },
+        () ->
+            switch (out.getInt(Integer.BYTES)) {
+              case 1 -> "HMM";
+              case 2 -> "ATS";
+              default -> "none";
+            });
     each("nvmlDeviceGetUtilizationRates", false, this::plain, () -> out.getInt(0) + " %");
     each(
         "nvmlDeviceGetTemperature",
