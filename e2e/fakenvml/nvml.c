@@ -54,6 +54,10 @@ struct memory_v2 {
     unsigned long long total, reserved, free, used;
 };
 
+struct addressing_mode {
+    unsigned version, value;
+};
+
 struct utilization {
     unsigned gpu, memory;
 };
@@ -328,6 +332,17 @@ NVML int nvmlDeviceGetMemoryInfo_v2(device_t device, struct memory_v2 *memory)
     memory->reserved = device->reserved_mib << 20;
     memory->used = device->used_mib << 20;
     memory->free = memory->total - memory->reserved - memory->used;
+    return leave(SUCCESS);
+}
+
+NVML int nvmlDeviceGetAddressingMode(device_t device, struct addressing_mode *mode)
+{
+    int result = enter(device);
+    if (result != SUCCESS)
+        return leave(result);
+    if (mode->version != (sizeof *mode | 1u << 24))
+        return leave(ARGUMENT_VERSION_MISMATCH);
+    mode->value = device->addressing;
     return leave(SUCCESS);
 }
 

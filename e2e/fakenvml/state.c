@@ -139,6 +139,8 @@ static void gpu_set(struct gpu *gpu, const char *key, const char *value)
         gpu->throttle = strtoll(value, NULL, 0);
     else if (strcmp(key, "ecc_uncorrected") == 0)
         gpu->ecc_uncorrected = (long long)number;
+    else if (strcmp(key, "addressing") == 0)
+        gpu->addressing = strcmp(value, "ats") == 0 ? 2 : strcmp(value, "hmm") == 0;
     else if (strcmp(key, "cc") == 0)
         sscanf(value, "%u.%u", &gpu->cc_major, &gpu->cc_minor);
 }

@@ -25,6 +25,8 @@ struct gpu {
     unsigned sm;
     unsigned memory_util;
     unsigned minor;
+    /* NVML's number: 0 none, 1 HMM, 2 ATS. */
+    unsigned addressing;
     unsigned cc_major;
     unsigned cc_minor;
     int lost;

@@ -24,7 +24,7 @@
 {{/* That config, as YAML; empty where the chart cannot see it. */}}
 {{- define "tranche.nodeConfig" -}}
 {{- if not .Values.config.name -}}
-{{- get (include "tranche.configMap" . | fromYaml) (include "tranche.nodeConfigKey" .) -}}
+{{- include "tranche.countedConfig" (dict "root" . "text" (get (include "tranche.configMap" . | fromYaml) (include "tranche.nodeConfigKey" .))) -}}
 {{- end -}}
 {{- end -}}
 

@@ -124,6 +124,7 @@ default: |
 {{- if include "tranche.mps" . -}}{{- $_ := set $env "MPS_ROOT" .Values.mps.root -}}{{- end -}}
 {{- $given := dict
   "DEFAULT_CONFIG" .Values.config.default
+  "TRANCHE_NVIDIA_COMPATIBLE" (eq "extended" (toString .Values.config.nvidiaCompatible) | ternary "extended" "")
   "MIG_STRATEGY" .Values.migStrategy
   "DEVICE_LIST_STRATEGY" .Values.deviceListStrategy
   "DEVICE_ID_STRATEGY" .Values.deviceIDStrategy
@@ -148,6 +149,27 @@ default: |
 {{- if or .Values.config.name (regexMatch "cdi-(cri|annotations)" $said) -}}true{{- end -}}
 {{- end -}}
 
+{{/* A config (`text`) as the node plugin counts it: unless `extended`, without what NVIDIA's ignores; of entries of one name the most replicas count. */}}
+{{- define "tranche.countedConfig" -}}
+{{- $config := fromYaml .text -}}
+{{- if ne (.root.Values.config.nvidiaCompatible | default "strict") "extended" -}}
+{{- $_ := unset $config "resources" -}}
+{{- range $strategy := list "timeSlicing" "mps" -}}
+{{- $section := get ($config.sharing | default dict) $strategy | default dict -}}
+{{- $most := dict -}}
+{{- range $entry := $section.resources -}}
+{{- $name := include "tranche.resourceName" $entry.name -}}
+{{- $before := get $most $name | default dict -}}
+{{- if gt (int $entry.replicas) (int $before.replicas) -}}{{- $_ := set $most $name (omit $entry "rename" "devices") -}}{{- end -}}
+{{- end -}}
+{{- $entries := list -}}
+{{- range $name := keys $most | sortAlpha -}}{{- $entries = append $entries (get $most $name) -}}{{- end -}}
+{{- if $entries -}}{{- $_ := set $section "resources" $entries -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
 {{/* The extended resources that the configs advertise, as a JSON list. A config may rename, so all keys are read. */}}
 {{- define "tranche.resources" -}}
 {{- $names := list -}}
@@ -155,11 +177,12 @@ default: |
 {{- $names = .Values.advertisedResources -}}
 {{- else -}}
 {{- range $key, $text := (include "tranche.configMap" . | fromYaml) -}}
-{{- $sharing := (fromYaml $text).sharing | default dict -}}
-{{- range $rule := ((fromYaml $text).resources | default dict).gpus -}}
+{{- $config := include "tranche.countedConfig" (dict "root" $ "text" $text) | fromYaml -}}
+{{- $sharing := $config.sharing | default dict -}}
+{{- range $rule := ($config.resources | default dict).gpus -}}
 {{- $names = concat $names (list "nvidia.com/gpu" (include "tranche.resourceName" $rule.name)) -}}
 {{- end -}}
-{{- range $rule := ((fromYaml $text).resources | default dict).mig -}}
+{{- range $rule := ($config.resources | default dict).mig -}}
 {{- $names = append $names (include "tranche.resourceName" $rule.name) -}}
 {{- end -}}
 {{- range $strategy := list "timeSlicing" "mps" -}}
@@ -218,7 +241,8 @@ first GPUs are the ones that the extender labels a node by.
 {{- int .Values.replicas -}}
 {{- else -}}
 {{- $key := include "tranche.defaultKey" . | default .Values.autoscaling.configKey -}}
-{{- $config := get (include "tranche.configMap" . | fromYaml) $key | fromYaml -}}
+{{- $text := get (include "tranche.configMap" . | fromYaml) $key -}}
+{{- $config := include "tranche.countedConfig" (dict "root" . "text" $text) | fromYaml -}}
 {{- (include "tranche.shared" ($config.sharing | default dict) | fromJson).replicas | int -}}
 {{- end -}}
 {{- end -}}

@@ -99,6 +99,7 @@ class MpsIT {
             "--driver-root-ctr-path=" + nvml.root(),
             "--config-dir=" + folder.resolve("config"),
             "--state-dir=" + folder.resolve("state"),
+            "--nvidia-compatible=extended",
             "--mps-root=/run/nvidia/mps",
             "--mps-root-ctr-path=" + mps.root(),
             "--metrics-address=127.0.0.1:0"));

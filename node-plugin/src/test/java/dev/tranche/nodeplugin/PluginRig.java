@@ -104,6 +104,7 @@ final class PluginRig {
                 "--state-dir=" + folder.resolve("state"),
                 "--config-dir=" + folder.resolve("config"),
                 "--default-config=ten",
+                "--nvidia-compatible=extended",
                 "--sample-interval=100ms",
                 "--node-name=node-1",
                 "--extender-address=" + SERVICE + ":" + port,

@@ -62,7 +62,8 @@ class AutoscalingTest {
                   - 2
                 replicas: 4
         """;
-    String rendered = render(karpenter(Map.of("config.map.any", config)));
+    String rendered =
+        render(karpenter(Map.of("config.map.any", config, "config.nvidiaCompatible", "extended")));
     assertThat(capacity(rendered, FOUR))
         .isEqualTo(Map.of("nvidia.com/gpu", "1", "nvidia.com/gpu.tenth", "24"));
     assertThat(capacity(rendered, ONE))
@@ -85,9 +86,31 @@ class AutoscalingTest {
                 devices: 3
                 replicas: 10
         """;
-    String rendered = render(karpenter(Map.of("config.map.any", config)));
+    String rendered =
+        render(karpenter(Map.of("config.map.any", config, "config.nvidiaCompatible", "extended")));
     assertThat(capacity(rendered, FOUR))
         .isEqualTo(Map.of("nvidia.com/gpu", "1", "nvidia.com/gpu.shared", "30"));
+  }
+
+  @Test
+  void whatNvidiasPluginIgnores_changesNoOffer() {
+    String config =
+        """
+        version: v1
+        sharing:
+          timeSlicing:
+            resources:
+              - name: nvidia.com/gpu
+                rename: nvidia.com/gpu.tenth
+                devices: 1
+                replicas: 4
+              - name: gpu
+                rename: nvidia.com/gpu.tenth
+                replicas: 10
+        """;
+    String rendered = render(karpenter(Map.of("config.map.any", config)));
+    assertThat(capacity(rendered, FOUR)).isEqualTo(Map.of("nvidia.com/gpu", "40"));
+    assertThat(rendered).contains("--default-replicas-per-gpu=10\n");
   }
 
   @Test
@@ -252,7 +275,8 @@ class AutoscalingTest {
     "autoscaling.karpenter.nodeClass.clusterName, '', nodeClass.clusterName",
   })
   void whatCannotBeKnown_isAskedForInASentence(String key, String value, String sentence) {
-    assertThatThrownBy(() -> render(karpenter(Map.of(key, value)))).hasMessageContaining(sentence);
+    Map<String, Object> values = Map.of(key, value, "config.nvidiaCompatible", "extended");
+    assertThatThrownBy(() -> render(karpenter(values))).hasMessageContaining(sentence);
   }
 
   @Test

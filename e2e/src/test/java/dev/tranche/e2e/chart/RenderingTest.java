@@ -129,9 +129,14 @@ class RenderingTest {
               rename: a100.half
               replicas: 2
         """;
-    assertThat(render(Map.of("config.map.any", config)))
+    assertThat(render(Map.of("config.map.any", config, "config.nvidiaCompatible", "extended")))
         .contains(
-            "--resource=nvidia.com/gpu,nvidia.com/a100,nvidia.com/small,nvidia.com/gpu.tenth,nvidia.com/a100.half\n");
+            "--resource=nvidia.com/gpu,nvidia.com/a100,nvidia.com/small,nvidia.com/gpu.tenth,nvidia.com/a100.half\n")
+        .contains("{name: TRANCHE_NVIDIA_COMPATIBLE, value: \"extended\"}");
+    assertThat(render(Map.of("config.map.any", config)))
+        .as("what NVIDIA's plugin ignores names no resource")
+        .contains("--resource=nvidia.com/a100,nvidia.com/gpu\n")
+        .doesNotContain("TRANCHE_NVIDIA_COMPATIBLE");
   }
 
   @Test

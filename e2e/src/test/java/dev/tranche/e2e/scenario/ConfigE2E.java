@@ -41,7 +41,13 @@ class ConfigE2E {
             "config-" + UUID.randomUUID().toString().substring(0, 8),
             List.of(Model.T4, Model.T4),
             gpus -> {},
-            Map.of("advertisedResources[0]", Names.RESOURCE, "advertisedResources[1]", SHARED));
+            Map.of(
+                "advertisedResources[0]",
+                Names.RESOURCE,
+                "advertisedResources[1]",
+                SHARED,
+                "config.nvidiaCompatible",
+                "extended"));
   }
 
   @AfterAll

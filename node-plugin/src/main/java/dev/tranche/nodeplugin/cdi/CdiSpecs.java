@@ -74,7 +74,7 @@ public final class CdiSpecs {
   }
 
   private Node node(String path) {
-    return new Node(path, options.devRoot() + path);
+    return new Node(path, nodes.devRoot(options) + path);
   }
 
   private CdiSpec additional(String name) {

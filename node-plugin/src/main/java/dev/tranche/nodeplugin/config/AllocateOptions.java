@@ -8,7 +8,7 @@ import java.util.Set;
  * @param deviceListStrategies at least one
  * @param passDeviceSpecs name the device nodes to the kubelet
  * @param driverRoot the driver's root folder on the host
- * @param devRoot the host folder that holds dev, no trailing slash; empty: the root
+ * @param devRoot the host folder that may hold dev, no trailing slash; empty: the root
  * @param driverRootInContainer where the driver root is mounted in this container
  * @param gdrcopy containers are started with GDRCopy
  * @param gds containers are started with GPUDirect Storage

@@ -19,8 +19,10 @@ final class ConfigReader {
     this.findings = findings;
   }
 
-  Config read(ConfigFile file) {
+  Config read(ConfigFile given) {
     discovery();
+    ConfigFile file =
+        word(Setting.NVIDIA_COMPATIBLE, NvidiaCompatible.class).applyTo(given, findings);
     for (Setting setting : settings.withoutEffect()) {
       findings.warning(Settings.named(setting) + " has no effect here");
     }

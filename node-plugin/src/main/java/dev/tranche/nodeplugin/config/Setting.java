@@ -142,6 +142,12 @@ public enum Setting {
       "a folder of config files, of which the node's label selects one"),
   DEFAULT_CONFIG(
       "default-config", "DEFAULT_CONFIG", "", "", "the file in config-dir for unlabelled nodes"),
+  NVIDIA_COMPATIBLE(
+      "nvidia-compatible",
+      "TRANCHE_NVIDIA_COMPATIBLE",
+      "",
+      "strict",
+      "strict or extended: rename, devices and resources of a config are ignored or used"),
   POD_RESOURCES_SOCKET(
       "pod-resources-socket",
       "TRANCHE_POD_RESOURCES_SOCKET",

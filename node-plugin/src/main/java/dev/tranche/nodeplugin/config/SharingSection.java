@@ -70,6 +70,7 @@ final class SharingSection {
         entry.at(),
         strategy,
         name,
+        unrenamed(name),
         advertised(entry, name),
         DevicesNode.parse(entry.at() + ".devices", entry.get("devices"), section.findings()),
         replicas(entry, name),
@@ -103,10 +104,14 @@ final class SharingSection {
     return all;
   }
 
+  private String unrenamed(String name) {
+    return rename ? name + ".shared" : name;
+  }
+
   private String advertised(Section entry, String name) {
     Object given = entry.get("rename");
     if (given == null || given.equals("")) {
-      return rename ? name + ".shared" : name;
+      return unrenamed(name);
     }
     return ResourceName.full(entry.at() + ".rename", given, section.findings());
   }

@@ -17,15 +17,17 @@ import java.util.Optional;
  * @param gdrcopy those of GDRCopy
  * @param gds those of GPUDirect Storage
  * @param mofed those of MOFED
+ * @param driverHasDev the driver's root has a dev folder of its own
  */
 public record HostNodes(
     List<String> control,
     List<Integer> imexChannels,
     List<String> gdrcopy,
     List<String> gds,
-    List<String> mofed) {
+    List<String> mofed,
+    boolean driverHasDev) {
   public static final HostNodes NONE =
-      new HostNodes(List.of(), List.of(), List.of(), List.of(), List.of());
+      new HostNodes(List.of(), List.of(), List.of(), List.of(), List.of(), true);
 
   /** NVIDIA's list, in its order; which of them exist depends on the driver's modules. */
   private static final List<String> CONTROL =
@@ -52,7 +54,8 @@ public record HostNodes(
    * @param driver where the driver's root is mounted in this container
    */
   public static HostNodes find(Path own, Path driver) {
-    Path dev = Files.isDirectory(driver.resolve("dev")) ? driver : own;
+    boolean driverHasDev = Files.isDirectory(driver.resolve("dev"));
+    Path dev = driverHasDev ? driver : own;
     boolean imex = exists(dev, imexNode(IMEX_CHANNEL)) || exists(own, imexNode(IMEX_CHANNEL));
     List<String> mofed = new ArrayList<>(matching(dev, "/dev/infiniband", "uverbs*"));
     mofed.addAll(matching(dev, "/dev/infiniband", "rdma_cm"));
@@ -61,7 +64,8 @@ public record HostNodes(
         imex ? List.of(IMEX_CHANNEL) : List.of(),
         matching(dev, "/dev", "gdrdrv"),
         matching(dev, "/dev", "nvidia-fs*"),
-        mofed);
+        mofed,
+        driverHasDev);
   }
 
   private static boolean exists(Path root, String node) {
@@ -82,6 +86,15 @@ public record HostNodes(
   /** The device node of an IMEX channel. */
   public static String imexNode(int channel) {
     return IMEX + channel;
+  }
+
+  /**
+   * The host folder that holds dev; empty: the root. Unless it is given, it is the driver's root
+   * where that has one, as NVIDIA's toolkit decides: GKE's in /home/kubernetes/bin/nvidia has none.
+   */
+  public String devRoot(AllocateOptions options) {
+    boolean ofDriver = options.devRoot().equals(options.driverRoot().replaceFirst("/$", ""));
+    return ofDriver && !driverHasDev ? "" : options.devRoot();
   }
 
   /** Why containers cannot be given what a config requires; empty: they can. */

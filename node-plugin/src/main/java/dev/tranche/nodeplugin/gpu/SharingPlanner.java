@@ -76,6 +76,11 @@ final class SharingPlanner {
               .formatted(entry.at(), gpu.number(), gpu.uuid()));
     }
     checkClients(entry, gpu);
+    if (entry.strategy() == SharingStrategy.MPS && gpu.memoryTotalBytes() == 0) {
+      warnings.add(
+          "NVML does not tell the memory of GPU %d (%s, %s): its MPS clients have no memory limit"
+              .formatted(gpu.index(), gpu.model(), gpu.uuid()));
+    }
     SharedResource other = claims.putIfAbsent(gpu.uuid(), entry);
     if (other != null) {
       errors.add(
@@ -136,7 +141,10 @@ final class SharingPlanner {
 
   private void checkOne(String resource, Set<SharingStrategy> used, @Nullable Set<Boolean> strict) {
     if (used.contains(SharingStrategy.MPS) && used.contains(SharingStrategy.TIME_SLICING)) {
-      errors.add(resource + " has replicas by MPS and by time-slicing; set rename on one of them");
+      errors.add(
+          resource
+              + " has replicas by MPS and by time-slicing; set rename on one of them, which needs"
+              + " config.nvidiaCompatible=extended, or keep one of the two");
     } else if (strict != null && strict.size() > 1) {
       errors.add(
           "failRequestsGreaterThanOne is true and false for "

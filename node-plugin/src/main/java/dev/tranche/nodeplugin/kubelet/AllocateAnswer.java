@@ -129,7 +129,7 @@ final class AllocateAnswer {
   private DeviceSpec device(String node) {
     return DeviceSpec.newBuilder()
         .setContainerPath(node)
-        .setHostPath(options.devRoot() + node)
+        .setHostPath(nodes.devRoot(options) + node)
         .setPermissions("rw")
         .build();
   }

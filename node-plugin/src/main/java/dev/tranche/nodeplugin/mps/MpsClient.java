@@ -39,9 +39,12 @@ public final class MpsClient {
     response
         .putEnvs("CUDA_MPS_PIPE_DIRECTORY", pipe.toString())
         .putEnvs("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", Integer.toString(threadPercentage(shares)))
-        .putEnvs("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", memoryLimits(shares))
         .addMounts(mount(pipe.toString(), host.pipe(replicas.resource())))
         .addMounts(mount(SHM, host.shm()));
+    String limits = memoryLimits(shares);
+    if (!limits.isEmpty()) {
+      response.putEnvs("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", limits);
+    }
   }
 
   private Map<MpsGpu, Integer> shares(Collection<String> ids) {
@@ -74,10 +77,15 @@ public final class MpsClient {
         .orElseThrow();
   }
 
-  /** By uuid: indexes are counted anew in a container. */
+  /** By uuid: indexes are counted anew in a container. Without GPUs whose memory is not known. */
   private static String memoryLimits(Map<MpsGpu, Integer> shares) {
     List<String> limits = new ArrayList<>();
-    shares.forEach((gpu, share) -> limits.add(gpu.uuid() + "=" + gpu.memoryLimit(share)));
+    shares.forEach(
+        (gpu, share) -> {
+          if (gpu.memoryKnown()) {
+            limits.add(gpu.uuid() + "=" + gpu.memoryLimit(share));
+          }
+        });
     return String.join(",", limits);
   }
 

@@ -4,7 +4,7 @@ package dev.tranche.nodeplugin.mps;
  * One GPU that is shared by MPS.
  *
  * @param index NVML's
- * @param memoryBytes its whole memory, as NVIDIA's plugin divides it
+ * @param memoryBytes its whole memory, as NVIDIA's plugin divides it; 0: unknown
  * @param replicas R, at least 1
  */
 record MpsGpu(int index, String uuid, long memoryBytes, int replicas) {
@@ -14,6 +14,11 @@ record MpsGpu(int index, String uuid, long memoryBytes, int replicas) {
     if (replicas < 1) {
       throw new IllegalArgumentException(uuid + " has at least 1 replica, not " + replicas);
     }
+  }
+
+  /** Memory that is not known cannot be limited: a limit of 0 would let no client start. */
+  boolean memoryKnown() {
+    return memoryBytes > 0;
   }
 
   /** What a client with so many replicas may pin, as MPS reads it: "1536M". */

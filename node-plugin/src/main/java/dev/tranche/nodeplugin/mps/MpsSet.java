@@ -24,10 +24,15 @@ record MpsSet(String resource, List<MpsGpu> gpus, boolean oneReplicaEach, boolea
    */
   List<String> commands() {
     List<String> commands = new ArrayList<>();
-    for (MpsGpu gpu : gpus) {
-      commands.add(
-          "set_default_device_pinned_mem_limit " + gpu.uuid() + " " + gpu.memoryLimit(most(gpu)));
-    }
+    gpus.stream()
+        .filter(MpsGpu::memoryKnown)
+        .map(
+            gpu ->
+                "set_default_device_pinned_mem_limit "
+                    + gpu.uuid()
+                    + " "
+                    + gpu.memoryLimit(most(gpu)))
+        .forEach(commands::add);
     commands.add("set_default_active_thread_percentage " + threadPercentage());
     return commands;
   }

@@ -28,6 +28,10 @@ public final class JnaNvml implements AdminNvml {
   private static final int MEMORY_V2_TOTAL_OFFSET = 8;
   private static final int MEMORY_V2_RESERVED_OFFSET = 16;
   private static final int MEMORY_V2_USED_OFFSET = 32;
+  // nvmlDeviceAddressingMode_t: version, value.
+  private static final int ADDRESSING_VERSION = 8 | 1 << 24;
+  private static final int ADDRESSING_VALUE_OFFSET = 4;
+  private static final int ADDRESSING_ATS = 2;
   // nvmlEventData_t: device, eventType, eventData, gpuInstanceId, computeInstanceId
   private static final int EVENT_TYPE_OFFSET = 8;
   private static final int EVENT_DATA_OFFSET = 16;
@@ -38,6 +42,7 @@ public final class JnaNvml implements AdminNvml {
   private static final long EVENTS = EVENT_XID | EVENT_DOUBLE_BIT_ECC;
 
   private final Memory scratch = new Memory(SCRATCH_BYTES);
+  private final SystemMemory systemMemory = new SystemMemory(Path.of("/proc/meminfo"));
   private final NumaNodes numaNodes;
   private final NvmlOptionalFunctions functions;
   // By handle, of this session: a GPU that is gone gives its handle no more.
@@ -328,10 +333,17 @@ public final class JnaNvml implements AdminNvml {
       result = functions.call("nvmlDeviceGetMemoryInfo", device, scratch);
     }
     if (NvmlCode.unsupported(result)) {
-      return GpuMemory.UNKNOWN;
+      return sharesSystemMemory(device) ? systemMemory.read() : GpuMemory.UNKNOWN;
     }
     check(result, "GPU " + index + " tells no memory");
     return new GpuMemory(scratch.getLong(0), 0, scratch.getLong(MEMORY_USED_OFFSET));
+  }
+
+  // Also GPUs with memory of their own may address the system's: asked only of those without.
+  private boolean sharesSystemMemory(long device) {
+    scratch.setInt(0, ADDRESSING_VERSION);
+    return functions.call("nvmlDeviceGetAddressingMode", device, scratch) == NvmlCode.SUCCESS
+        && scratch.getInt(ADDRESSING_VALUE_OFFSET) == ADDRESSING_ATS;
   }
 
   /** Asks for none of them, so that NVML only counts. */

@@ -20,6 +20,7 @@ final class NvmlOptionalFunctions {
           "nvmlDeviceGetPciInfo_v3",
           "nvmlDeviceGetMemoryInfo",
           "nvmlDeviceGetMemoryInfo_v2",
+          "nvmlDeviceGetAddressingMode",
           "nvmlDeviceGetUtilizationRates",
           "nvmlDeviceGetTemperature",
           "nvmlDeviceGetPowerUsage",

@@ -124,9 +124,11 @@ class CdiFolderIT {
                 List.of(0),
                 List.of("/dev/gdrdrv"),
                 List.of("/dev/nvidia-fs0", "/dev/nvidia-fs1"),
-                List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm")));
+                List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"),
+                true));
     assertThat(HostNodes.find(root, root.resolve("none")))
         .isEqualTo(
-            new HostNodes(List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of()));
+            new HostNodes(
+                List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of(), false));
   }
 }

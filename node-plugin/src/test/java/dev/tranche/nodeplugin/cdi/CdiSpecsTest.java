@@ -26,7 +26,8 @@ class CdiSpecsTest {
           List.of(0),
           List.of("/dev/gdrdrv"),
           List.of("/dev/nvidia-fs0"),
-          List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"));
+          List.of("/dev/infiniband/uverbs0", "/dev/infiniband/rdma_cm"),
+          true);
   private static final DriverFiles FILES =
       new DriverFiles(
           List.of("/usr/lib64/libcuda.so.580.1", "/usr/lib64/libnvidia-ml.so.580.1"),
@@ -53,6 +54,34 @@ class CdiSpecsTest {
         Config.of(Settings.read(given, Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
     return new CdiSpecs(config.allocate(), NODES, files, "580.1")
         .of(GPUS).stream().map(spec -> new JsonObject(spec.json())).toList();
+  }
+
+  @Test
+  void driverRootWithoutDev_leavesTheNodesInTheHostsOwn() {
+    List<String> flags = List.of("--driver-root=/home/kubernetes/bin/nvidia/");
+    assertThat(devRoot(flags, false)).isEmpty();
+    assertThat(devRoot(flags, true)).isEqualTo("/home/kubernetes/bin/nvidia");
+    assertThat(
+            devRoot(List.of("--driver-root=/home/kubernetes/bin/nvidia", "--dev-root=/srv"), false))
+        .isEqualTo("/srv");
+    var options = config(flags).allocate();
+    assertThat(new CdiSpecs(options, nodes(false), FILES, "580.1").of(GPUS).getFirst().json())
+        .contains("/dev/nvidia3")
+        .doesNotContain("/home/kubernetes/bin/nvidia/dev");
+  }
+
+  private static String devRoot(List<String> flags, boolean driverHasDev) {
+    return nodes(driverHasDev).devRoot(config(flags).allocate());
+  }
+
+  private static HostNodes nodes(boolean driverHasDev) {
+    List<String> none = List.of();
+    return new HostNodes(List.of("/dev/nvidiactl"), List.of(), none, none, none, driverHasDev);
+  }
+
+  private static Config config(List<String> flags) {
+    return Config.of(
+        Settings.read(flags, Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
   }
 
   private static JsonObject edits(JsonObject spec, String device) {

@@ -37,7 +37,8 @@ class ConfigPageTest {
     for (String sample : samples) {
       Findings findings = new Findings();
       ConfigFile file = ConfigFile.parse(sample, findings);
-      Config.of(Settings.read(List.of(), Map.of(), findings), file, findings);
+      List<String> extended = List.of("--nvidia-compatible=extended");
+      Config.of(Settings.read(extended, Map.of(), findings), file, findings);
       assertThat(findings.errors()).as(sample).isEmpty();
       assertThat(findings.warnings()).as(sample).isEmpty();
       assertThat(file).as(sample).isNotEqualTo(ConfigFile.EMPTY);

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.tuple;
 
 import java.util.Arrays;
 import java.util.List;
@@ -22,6 +23,8 @@ class ConfigTest {
             - name: nvidia.com/gpu
               replicas: 10
       """;
+
+  private static final List<String> EXTENDED = List.of("--nvidia-compatible=extended");
 
   private final Findings findings = new Findings();
 
@@ -83,10 +86,15 @@ class ConfigTest {
   }
 
   private static SharedResource sliced(String advertised, int replicas) {
+    return sliced(advertised, advertised, replicas);
+  }
+
+  private static SharedResource sliced(String unrenamed, String advertised, int replicas) {
     return new SharedResource(
         "sharing.timeSlicing.resources[0]",
         SharingStrategy.TIME_SLICING,
         "nvidia.com/gpu",
+        unrenamed,
         advertised,
         new DeviceSelection.All(),
         replicas,
@@ -109,8 +117,8 @@ class ConfigTest {
             renameByDefault: true
             resources: [{name: gpu, rename: gpu.tenth, replicas: 10}]
         """;
-    assertThat(config(yaml, List.of(), Map.of()).sharing().resources())
-        .containsExactly(sliced("nvidia.com/gpu.tenth", 10));
+    assertThat(config(yaml, EXTENDED, Map.of()).sharing().resources())
+        .containsExactly(sliced("nvidia.com/gpu.shared", "nvidia.com/gpu.tenth", 10));
     assertThat(findings.errors()).isEmpty();
   }
 
@@ -125,7 +133,7 @@ class ConfigTest {
               - {name: gpu, replicas: 2, devices: 3}
               - {name: gpu, replicas: 2, devices: [0, "1", "0:1", GPU-b1028956-cfa2-0990-bf4a-5da9abb51763]}
         """;
-    assertThat(config(yaml, List.of(), Map.of()).sharing().resources())
+    assertThat(config(yaml, EXTENDED, Map.of()).sharing().resources())
         .extracting(SharedResource::devices)
         .containsExactly(
             new DeviceSelection.All(),
@@ -133,6 +141,52 @@ class ConfigTest {
             new DeviceSelection.Listed(
                 List.of("0", "1", "0:1", "GPU-b1028956-cfa2-0990-bf4a-5da9abb51763")));
     assertThat(findings.errors()).isEmpty();
+  }
+
+  @Test
+  void renameDevicesAndResources_areIgnoredWithAWarning_asByNvidias() {
+    String yaml =
+        """
+        resources:
+          gpus: [{pattern: "*", name: t4}]
+        sharing:
+          timeSlicing:
+            resources:
+              - {name: gpu, rename: gpu.tenth, devices: [0], replicas: 4}
+              - {name: gpu, rename: gpu.shared, devices: [1], replicas: 10}
+        """;
+    Config config = config(yaml, List.of(), Map.of());
+    assertThat(config.resources()).isEqualTo(ResourceNames.DEFAULT);
+    assertThat(config.sharing().resources())
+        .extracting(SharedResource::advertised, SharedResource::devices, SharedResource::replicas)
+        .containsExactly(tuple("nvidia.com/gpu", new DeviceSelection.All(), 10));
+    assertThat(findings.errors()).isEmpty();
+    assertThat(findings.warnings())
+        .hasSize(5)
+        .allSatisfy(
+            warning ->
+                assertThat(warning)
+                    .contains("NVIDIA's plugin ignores it", "--nvidia-compatible", "extended"))
+        .anySatisfy(warning -> assertThat(warning).startsWith("resources is ignored"))
+        .anySatisfy(
+            warning ->
+                assertThat(warning)
+                    .startsWith("sharing.timeSlicing.resources[1].devices is ignored"));
+  }
+
+  @Test
+  void renameByDefault_isNoExtension() {
+    String yaml = SLICED.replace("    resources:", "    renameByDefault: true\n    resources:");
+    config(yaml, List.of(), Map.of());
+    assertThat(findings.warnings()).isEmpty();
+  }
+
+  @Test
+  void nvidiaCompatible_isStrictOrExtended() {
+    config("version: v1", List.of("--nvidia-compatible=lax"), Map.of());
+    assertThat(findings.errors())
+        .containsExactly(
+            "--nvidia-compatible (TRANCHE_NVIDIA_COMPATIBLE) is one of strict, extended, not \"lax\"");
   }
 
   @Test
@@ -157,7 +211,7 @@ class ConfigTest {
             - {pattern: "Tesla T4", name: nvidia.com/t4}
         sharing: {timeSlicing: {resources: [{name: a100, replicas: 4}]}}
         """;
-    ResourceNames names = config(yaml, List.of(), Map.of()).resources();
+    ResourceNames names = config(yaml, EXTENDED, Map.of()).resources();
     assertThat(findings.errors()).isEmpty();
     assertThat(names.ofGpu("NVIDIA A100-SXM4-40GB")).isEqualTo("nvidia.com/a100");
     assertThat(names.ofGpu("Tesla T4")).isEqualTo("nvidia.com/t4");

@@ -27,7 +27,8 @@ class SharingPlanTest {
     Findings findings = new Findings();
     Config config =
         Config.of(
-            Settings.read(List.of("--mps-root=/mps"), Map.of(), findings),
+            Settings.read(
+                List.of("--mps-root=/mps", "--nvidia-compatible=extended"), Map.of(), findings),
             ConfigFile.parse(yaml, findings),
             findings);
     assertThat(findings.errors()).isEmpty();

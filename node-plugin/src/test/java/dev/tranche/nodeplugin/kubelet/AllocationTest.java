@@ -93,7 +93,8 @@ class AllocationTest {
     var allocation =
         new Allocation(
             replicas(TEN, true, false),
-            new HostNodes(List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of()));
+            new HostNodes(
+                List.of("/dev/nvidiactl"), List.of(), List.of(), List.of(), List.of(), true));
     var verdict = allocation.decide(List.of("GPU-1::0"), List.of(), 0, false);
     assertThat(verdict)
         .isInstanceOfSatisfying(

@@ -22,20 +22,29 @@ class MpsClientTest {
   private static final String LIMIT = "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT";
   private static final String THREADS = "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE";
 
-  private static GpuStatus gpu(int index) {
+  private static GpuStatus gpu(int index, long memoryMib) {
     var info =
-        new GpuInfo(index, "GPU-" + index, "Tesla T4", index, "", 15360L << 20, 0, -1, 7, Mig.OFF);
+        new GpuInfo(
+            index, "GPU-" + index, "Tesla T4", index, "", memoryMib << 20, 0, -1, 7, Mig.OFF);
     return new GpuStatus(info, Health.good(), null);
   }
 
   private static ContainerAllocateResponse answer(SharingStrategy strategy, String... ids) {
+    return answer(15360, strategy, ids);
+  }
+
+  /**
+   * @param memoryMib of GPU 0
+   */
+  private static ContainerAllocateResponse answer(
+      long memoryMib, SharingStrategy strategy, String... ids) {
     Settings given = Settings.read(List.of("--mps-root=/srv/mps"), Map.of(), new Findings());
     var ten = new GpuSharing("nvidia.com/gpu", 10, strategy, false);
     var replicas =
         new Replicas(
             Config.of(given, ConfigFile.EMPTY, new Findings()),
             ten.resource(),
-            List.of(gpu(0), gpu(1)),
+            List.of(gpu(0, memoryMib), gpu(1, 15360)),
             Map.of("GPU-0", ten, "GPU-1", ten),
             List.of());
     var response = ContainerAllocateResponse.newBuilder();
@@ -69,6 +78,15 @@ class MpsClientTest {
     assertThat(answer(SharingStrategy.MPS, "GPU-1::0", "GPU-0::1", "GPU-0::2").getEnvsMap())
         .containsEntry(THREADS, "10")
         .containsEntry(LIMIT, "GPU-0=3072M,GPU-1=1536M");
+  }
+
+  @Test
+  void gpuOfUnknownMemory_hasNoLimitOfIt() {
+    assertThat(answer(0, SharingStrategy.MPS, "GPU-0::1").getEnvsMap())
+        .containsEntry(THREADS, "10")
+        .doesNotContainKey(LIMIT);
+    assertThat(answer(0, SharingStrategy.MPS, "GPU-0::1", "GPU-1::1").getEnvsMap())
+        .containsEntry(LIMIT, "GPU-1=1536M");
   }
 
   @Test

@@ -57,6 +57,14 @@ class MpsPlanTest {
   }
 
   @Test
+  void gpuOfUnknownMemory_hasNoLimitOfIt() {
+    GpuInfo unified = new GpuInfo(0, "GPU-0", "NVIDIA GB10", 0, "", 0, 0, -1, 12, Mig.OFF);
+    MpsPlan plan = MpsPlan.of(Map.of("GPU-0", sharing(10, true)), List.of(unified), true);
+    assertThat(plan.sets().getFirst().commands())
+        .containsExactly("set_default_active_thread_percentage 10");
+  }
+
+  @Test
   void oneGpuOfTwo_isTheOnlyOneThatItsDaemonSees() {
     MpsPlan plan = plan(true, GpuSharing.whole("nvidia.com/gpu"), sharing(4, true));
     assertThat(plan.sets()).singleElement().returns("GPU-1", MpsSet::visibleDevices);

@@ -271,6 +271,42 @@ class JnaNvmlIT {
   }
 
   @Test
+  void gpuThatSharesTheSystemsMemory_hasAllOfIt() throws Exception {
+    fake.state(
+        gpu(0, "addressing=ats sm=37"),
+        answer("nvmlDeviceGetMemoryInfo_v2", NOT_SUPPORTED),
+        answer("nvmlDeviceGetMemoryInfo", NOT_SUPPORTED));
+    GpuMemory system = new SystemMemory(Path.of("/proc/meminfo")).read();
+    assertThat(system.totalBytes()).isPositive();
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(system.totalBytes());
+      assertThat(nvml.info(0).memoryReservedBytes()).isZero();
+      assertThat(nvml.read(0).memoryUsedBytes()).isBetween(1L, system.totalBytes());
+    }
+  }
+
+  @Test
+  void memoryOfItsOwn_counts_alsoOfAGpuThatAddressesTheSystems() throws Exception {
+    fake.state(gpu(0, "addressing=ats used_mib=10"));
+    try (Nvml nvml = JnaNvml.open(fake.root())) {
+      assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(15360L << 20);
+    }
+  }
+
+  @Test
+  void systemMemory_isTheKernels() throws Exception {
+    Path meminfo = Files.createTempFile("tranche", ".meminfo");
+    Files.writeString(
+        meminfo, "MemTotal:       1000 kB\nMemFree:   100 kB\nMemAvailable:    300 kB\n");
+    SystemMemory memory = new SystemMemory(meminfo);
+    assertThat(memory.read()).isEqualTo(new GpuMemory(1000 << 10, 0, 700 << 10));
+    Files.writeString(meminfo, "MemTotal:       1000 kB\n");
+    assertThat(memory.read()).isEqualTo(GpuMemory.UNKNOWN);
+    Files.delete(meminfo);
+    assertThat(memory.read()).isEqualTo(GpuMemory.UNKNOWN);
+  }
+
+  @Test
   void memory_isTheFirstVersions_whereThereIsNoSecond() throws Exception {
     fake.state(gpu(0, "used_mib=10"), "answer function=nvmlDeviceGetMemoryInfo_v2 missing=1");
     try (Nvml nvml = JnaNvml.open(fake.root())) {

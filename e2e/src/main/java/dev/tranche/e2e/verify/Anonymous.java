@@ -1,0 +1,42 @@
+package dev.tranche.e2e.verify;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.regex.Pattern;
+
+/** Takes out of a text what tells whose machine it was: uuids, its name, its user's folder. */
+final class Anonymous {
+  // The first four digits tell two GPUs of a machine apart.
+  private static final Pattern UUID =
+      Pattern.compile("((?:GPU|MIG)-(?:GPU-)?[0-9a-fA-F]{4})[-0-9a-fA-F]{12,}(?:/\\d+/\\d+)?");
+  private static final int NAME_CHARS_MIN = 3;
+
+  private final String host;
+  private final String home;
+
+  Anonymous(String host, String home) {
+    this.host = host;
+    this.home = home;
+  }
+
+  static Anonymous here() {
+    return new Anonymous(hostName(), System.getProperty("user.home", ""));
+  }
+
+  private static String hostName() {
+    try {
+      return Files.readString(Path.of("/proc/sys/kernel/hostname")).strip();
+    } catch (IOException unknown) {
+      return "";
+    }
+  }
+
+  String text(String text) {
+    String shorter = UUID.matcher(text).replaceAll("$1…");
+    String homeless = home.length() < NAME_CHARS_MIN ? shorter : shorter.replace(home, "~");
+    return host.length() < NAME_CHARS_MIN
+        ? homeless
+        : homeless.replaceAll("(?<![\\w-])" + Pattern.quote(host) + "(?![\\w-])", "HOST");
+  }
+}

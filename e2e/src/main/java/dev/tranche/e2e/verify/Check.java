@@ -1,0 +1,20 @@
+package dev.tranche.e2e.verify;
+
+import java.util.List;
+
+/**
+ * One line of the report.
+ *
+ * @param area the section that it belongs to
+ * @param sentence what was seen, for people
+ * @param details more of it, for whoever looks into a difference
+ */
+record Check(String area, String name, Answer answer, String sentence, List<String> details) {
+  Check {
+    details = List.copyOf(details);
+  }
+
+  static Check of(String area, String name, Answer answer, String sentence) {
+    return new Check(area, name, answer, sentence, List.of());
+  }
+}

@@ -1,0 +1,479 @@
+package dev.tranche.e2e.verify;
+
+import com.sun.jna.Function;
+import com.sun.jna.Memory;
+import com.sun.jna.NativeLibrary;
+import dev.tranche.e2e.verify.Asked.Of;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Supplier;
+
+/**
+ * Calls each NVML function that the node plugin binds, by a table of its own, and tells what it
+ * answers. Only what would change a GPU is not called. Not thread-safe; may block in NVML.
+ */
+final class NvmlProbe {
+  static final String AREA = "NVML function by function";
+
+  private static final String NAME = "libnvidia-ml.so.1";
+  // Much more than any struct of NVML has.
+  private static final int OUT_BYTES = 256 << 10;
+  private static final int TEXT_BYTES = 96;
+  private static final int LIST_MAX = 4096;
+  // Their layouts stand in nvml.h.
+  private static final int PCI_BUS_ID_OFFSET = 36;
+  private static final int MEMORY_V2_VERSION = 40 | 2 << 24;
+  private static final int MEMORY_V2_TOTAL_OFFSET = 8;
+  private static final int ADDRESSING_VERSION = 8 | 1 << 24;
+  // Drivers 535.54 to 535.86 have a longer struct under the same name.
+  private static final int PROCESS_BYTES = 24;
+  private static final int PROCESS_535_BYTES = 32;
+  private static final byte UNTOUCHED = (byte) 0xA5;
+  private static final int SHORT_WAIT_MS = 100;
+  private static final List<Integer> NO_PROCESS = List.of(NvmlCodes.NOT_FOUND);
+
+  private final Map<String, Asked> asked = new LinkedHashMap<>();
+  private final List<Check> missing = new ArrayList<>();
+  private final Memory out = new Memory(OUT_BYTES);
+  private final Memory second = new Memory(OUT_BYTES);
+  private final NativeLibrary library;
+  // By index; a GPU without a handle is left out.
+  private final Map<Integer, Long> devices = new LinkedHashMap<>();
+  private final Map<String, Long> migDevices = new LinkedHashMap<>();
+  private final List<Integer> pids = new ArrayList<>();
+  private final List<String> migUuids = new ArrayList<>();
+  private int count;
+
+  private NvmlProbe(NativeLibrary library) {
+    this.library = library;
+  }
+
+  /** One call; its answer lies in the memory afterwards. */
+  private interface Call {
+    int of(Function function);
+  }
+
+  private interface DeviceCall {
+    int of(Function function, long device);
+  }
+
+  /**
+   * Loads the library.
+   *
+   * @param file empty: as the loader finds it
+   * @throws UnsatisfiedLinkError if there is none
+   */
+  static NvmlProbe load(Optional<Path> file) {
+    return new NvmlProbe(NativeLibrary.getInstance(file.map(Path::toString).orElse(NAME)));
+  }
+
+  /** Every function in turn; those that need a GPU only where there is one. */
+  List<Check> run() {
+    once("nvmlInit_v2", true, List.of(), f -> f.invokeInt(new Object[0]), () -> "started");
+    errorString();
+    if (!value("nvmlInit_v2").isEmpty()) {
+      started();
+      once("nvmlShutdown", true, List.of(), f -> f.invokeInt(new Object[0]), () -> "done");
+    }
+    List<Check> checks = new ArrayList<>(asked.values().stream().map(a -> a.check(AREA)).toList());
+    checks.addAll(missing);
+    return checks;
+  }
+
+  private void started() {
+    once("nvmlSystemGetDriverVersion", false, List.of(), this::text, this::string);
+    once("nvmlSystemGetNVMLVersion", false, List.of(), this::text, this::string);
+    once("nvmlDeviceGetCount_v2", true, List.of(), this::plain, this::number);
+    count = value("nvmlDeviceGetCount_v2").isEmpty() ? 0 : out.getInt(0);
+    if (count > 0) {
+      identity();
+      figures();
+      processes();
+      mig();
+      links();
+      events();
+    }
+  }
+
+  /** GPUs that NVML has counted. */
+  int count() {
+    return count;
+  }
+
+  /** The value of a function that was asked once; empty if it did not succeed. */
+  String value(String function) {
+    Asked found = asked.get(function);
+    return found == null ? "" : found.answers().getFirst().value();
+  }
+
+  private void errorString() {
+    String name = "nvmlErrorString";
+    Optional<Function> function = function(name, true);
+    function.ifPresent(
+        f -> {
+          String said = f.invokeString(new Object[] {NvmlCodes.NOT_SUPPORTED}, false);
+          put(name, true, List.of(), List.of(new Of("", NvmlCodes.SUCCESS, said)));
+        });
+  }
+
+  private void identity() {
+    Optional<Function> handle = function("nvmlDeviceGetHandleByIndex_v2", true);
+    handle.ifPresent(
+        f -> {
+          List<Of> answers = new ArrayList<>();
+          for (int index = 0; index < count; index++) {
+            int code = f.invokeInt(new Object[] {index, out});
+            if (code == NvmlCodes.SUCCESS) {
+              devices.put(index, out.getLong(0));
+            }
+            answers.add(new Of(Integer.toString(index), code, "has a handle"));
+          }
+          put("nvmlDeviceGetHandleByIndex_v2", true, List.of(), answers);
+        });
+    each("nvmlDeviceGetUUID", true, this::text, this::string);
+    each("nvmlDeviceGetName", true, this::text, this::string);
+    each("nvmlDeviceGetMinorNumber", true, this::plain, this::number);
+    each("nvmlDeviceGetPciInfo_v3", false, this::plain, () -> out.getString(PCI_BUS_ID_OFFSET));
+    each(
+        "nvmlDeviceGetCudaComputeCapability",
+        false,
+        (f, device) -> f.invokeInt(new Object[] {device, out, second}),
+        () -> out.getInt(0) + "." + second.getInt(0));
+    each("nvmlDeviceGetComputeMode", false, this::plain, this::number);
+    function("nvmlDeviceSetComputeMode", false)
+        .ifPresent(
+            f -> {
+              Of there = new Of("", NvmlCodes.SUCCESS, "is there; not called, it changes the GPU");
+              put("nvmlDeviceSetComputeMode", false, List.of(), List.of(there));
+            });
+  }
+
+  private void figures() {
+    each("nvmlDeviceGetMemoryInfo", false, this::plain, () -> mebibytes(0));
+    each(
+        "nvmlDeviceGetMemoryInfo_v2",
+        false,
+        (f, device) -> {
+          out.setInt(0, MEMORY_V2_VERSION);
+          return plain(f, device);
+        },
+        () -> mebibytes(MEMORY_V2_TOTAL_OFFSET));
+    each(
+        "nvmlDeviceGetAddressingMode",
+        false,
+        (f, device) -> {
+          out.setInt(0, ADDRESSING_VERSION);
+          return plain(f, device);
+        },
+        () ->
+            switch (out.getInt(Integer.BYTES)) {
+              case 1 -> "HMM";
+              case 2 -> "ATS";
+              default -> "none";
+            });
+    each("nvmlDeviceGetUtilizationRates", false, this::plain, () -> out.getInt(0) + " %");
+    each(
+        "nvmlDeviceGetTemperature",
+        false,
+        (f, device) -> f.invokeInt(new Object[] {device, 0, out}),
+        () -> out.getInt(0) + " °C");
+    each(
+        "nvmlDeviceGetPowerUsage",
+        false,
+        this::plain,
+        () -> String.format(Locale.ROOT, "%.1f W", out.getInt(0) / 1e3));
+    each(
+        "nvmlDeviceGetCurrentClocksThrottleReasons",
+        false,
+        this::plain,
+        () -> "0x" + Long.toHexString(out.getLong(0)));
+    each(
+        "nvmlDeviceGetTotalEccErrors",
+        false,
+        (f, device) -> f.invokeInt(new Object[] {device, 1, 0, out}),
+        () -> Long.toString(out.getLong(0)));
+  }
+
+  private void processes() {
+    for (String which : List.of("Compute", "Graphics", "MPSCompute")) {
+      each(
+          "nvmlDeviceGet" + which + "RunningProcesses_v3",
+          false,
+          (f, device) -> {
+            second.setInt(0, LIST_MAX);
+            return f.invokeInt(new Object[] {device, second, out});
+          },
+          () -> second.getInt(0) + " processes");
+    }
+    each(
+        "nvmlDeviceGetProcessUtilization",
+        false,
+        NO_PROCESS,
+        (f, device) -> {
+          second.setInt(0, LIST_MAX);
+          return f.invokeInt(new Object[] {device, out, second, 0L});
+        },
+        () -> second.getInt(0) + " samples");
+    computing();
+  }
+
+  /** The ids of the processes that compute on any GPU. */
+  List<Integer> pids() {
+    return List.copyOf(pids);
+  }
+
+  private void computing() {
+    Optional<Function> list = function("nvmlDeviceGetComputeRunningProcesses_v3", false);
+    for (long device : devices.values()) {
+      second.setInt(0, LIST_MAX);
+      out.setMemory(0, OUT_BYTES, UNTOUCHED);
+      if (list.isEmpty()
+          || list.get().invokeInt(new Object[] {device, second, out}) != NvmlCodes.SUCCESS) {
+        continue;
+      }
+      int found = Math.min(second.getInt(0), LIST_MAX);
+      boolean longer = found > 0 && out.getByte((long) found * PROCESS_BYTES) != UNTOUCHED;
+      for (int i = 0; i < found; i++) {
+        pids.add(out.getInt((long) i * (longer ? PROCESS_535_BYTES : PROCESS_BYTES)));
+      }
+    }
+  }
+
+  private void mig() {
+    each(
+        "nvmlDeviceGetMigMode",
+        false,
+        (f, device) -> f.invokeInt(new Object[] {device, out, second}),
+        () -> out.getInt(0) == 1 ? "MIG is on" : "MIG is off");
+    Map<Integer, Integer> places = new LinkedHashMap<>();
+    Optional<Function> most = function("nvmlDeviceGetMaxMigDeviceCount", false);
+    most.ifPresent(
+        f -> {
+          List<Of> answers = new ArrayList<>();
+          devices.forEach(
+              (index, device) -> {
+                int code = plain(f, device);
+                places.put(index, code == NvmlCodes.SUCCESS ? out.getInt(0) : 0);
+                answers.add(new Of(Integer.toString(index), code, number()));
+              });
+          put("nvmlDeviceGetMaxMigDeviceCount", false, List.of(), answers);
+        });
+    migHandles(places);
+    partUuids();
+    part("nvmlDeviceGetGpuInstanceId", this::number);
+    part("nvmlDeviceGetComputeInstanceId", this::number);
+    part("nvmlDeviceGetAttributes_v2", () -> out.getInt(24) + " GPU slices");
+  }
+
+  private void migHandles(Map<Integer, Integer> places) {
+    String name = "nvmlDeviceGetMigDeviceHandleByIndex";
+    Optional<Function> handle = function(name, false);
+    handle.ifPresent(
+        f -> {
+          List<Of> answers = new ArrayList<>();
+          devices.forEach(
+              (index, device) -> {
+                int found = 0;
+                for (int place = 0; place < places.getOrDefault(index, 0); place++) {
+                  if (f.invokeInt(new Object[] {device, place, out}) == NvmlCodes.SUCCESS) {
+                    migDevices.put(index + ":" + place, out.getLong(0));
+                    found++;
+                  }
+                }
+                answers.add(
+                    new Of(
+                        Integer.toString(index),
+                        NvmlCodes.SUCCESS,
+                        "has " + found + " MIG devices"));
+              });
+          put(name, false, List.of(), answers);
+        });
+  }
+
+  /** The uuids of MIG devices as NVML writes them. */
+  List<String> migUuids() {
+    return List.copyOf(migUuids);
+  }
+
+  private void partUuids() {
+    Optional<Function> uuid = function("nvmlDeviceGetUUID", true);
+    for (long device : migDevices.values()) {
+      if (uuid.isPresent() && text(uuid.get(), device) == NvmlCodes.SUCCESS) {
+        migUuids.add(string());
+      }
+    }
+  }
+
+  private void part(String name, Supplier<String> value) {
+    Optional<Function> function = function(name, false);
+    if (function.isEmpty()) {
+      return;
+    }
+    List<Of> answers = new ArrayList<>();
+    migDevices.forEach(
+        (place, device) -> {
+          int code = plain(function.get(), device);
+          answers.add(new Of(place, code, code == NvmlCodes.SUCCESS ? value.get() : ""));
+        });
+    put(
+        name,
+        false,
+        List.of(),
+        answers.isEmpty()
+            ? List.of(new Of("", NvmlCodes.SUCCESS, "is there; not called without a MIG device"))
+            : answers);
+  }
+
+  private void links() {
+    List<Long> handles = List.copyOf(devices.values());
+    Optional<Function> ancestor = function("nvmlDeviceGetTopologyCommonAncestor", false);
+    ancestor.ifPresent(
+        f -> {
+          List<Of> answers = new ArrayList<>();
+          for (int other = 1; other < handles.size(); other++) {
+            int code = f.invokeInt(new Object[] {handles.getFirst(), handles.get(other), out});
+            answers.add(new Of("0 and " + other, code, "level " + out.getInt(0)));
+          }
+          put(
+              "nvmlDeviceGetTopologyCommonAncestor",
+              false,
+              List.of(),
+              answers.isEmpty()
+                  ? List.of(new Of("", NvmlCodes.SUCCESS, "is there; not called for one GPU"))
+                  : answers);
+        });
+    List<Integer> noLink = List.of(NvmlCodes.INVALID_ARGUMENT, NvmlCodes.NOT_FOUND);
+    each(
+        "nvmlDeviceGetNvLinkState",
+        false,
+        noLink,
+        (f, device) -> f.invokeInt(new Object[] {device, 0, out}),
+        () -> "link 0 is " + (out.getInt(0) == 1 ? "on" : "off"));
+    each(
+        "nvmlDeviceGetNvLinkRemotePciInfo_v2",
+        false,
+        noLink,
+        (f, device) -> f.invokeInt(new Object[] {device, 0, out}),
+        () -> "link 0 has another end");
+  }
+
+  private void events() {
+    once("nvmlEventSetCreate", false, List.of(), this::plain, () -> "made a set");
+    boolean made = !value("nvmlEventSetCreate").isEmpty();
+    long set = made ? out.getLong(0) : 0;
+    each(
+        "nvmlDeviceGetSupportedEventTypes",
+        false,
+        this::plain,
+        () -> "0x" + Long.toHexString(out.getLong(0)));
+    if (!made) {
+      return;
+    }
+    Optional<Function> types = function("nvmlDeviceGetSupportedEventTypes", false);
+    each(
+        "nvmlDeviceRegisterEvents",
+        false,
+        (f, device) -> {
+          boolean told = types.isPresent() && plain(types.get(), device) == NvmlCodes.SUCCESS;
+          // XIDs and double bit errors, as far as the GPU has them.
+          long wanted = told ? out.getLong(0) & (8 | 2) : 8;
+          return f.invokeInt(new Object[] {device, wanted, set});
+        },
+        () -> "registered");
+    once(
+        "nvmlEventSetWait_v2",
+        false,
+        List.of(NvmlCodes.TIMEOUT),
+        f -> f.invokeInt(new Object[] {set, out, SHORT_WAIT_MS}),
+        () -> "told an event");
+    once(
+        "nvmlEventSetFree",
+        false,
+        List.of(),
+        f -> f.invokeInt(new Object[] {set}),
+        () -> "freed it");
+  }
+
+  private void once(
+      String name, boolean needed, List<Integer> expected, Call call, Supplier<String> value) {
+    function(name, needed)
+        .ifPresent(
+            f -> {
+              int code = call.of(f);
+              String told = code == NvmlCodes.SUCCESS ? value.get() : "";
+              put(name, needed, expected, List.of(new Of("", code, told)));
+            });
+  }
+
+  private void each(String name, boolean needed, DeviceCall call, Supplier<String> value) {
+    each(name, needed, List.of(), call, value);
+  }
+
+  private void each(
+      String name,
+      boolean needed,
+      List<Integer> expected,
+      DeviceCall call,
+      Supplier<String> value) {
+    Optional<Function> function = function(name, needed);
+    if (function.isEmpty() || devices.isEmpty()) {
+      return;
+    }
+    List<Of> answers = new ArrayList<>();
+    devices.forEach(
+        (index, device) -> {
+          int code = call.of(function.get(), device);
+          String told = code == NvmlCodes.SUCCESS ? value.get() : "";
+          answers.add(new Of(Integer.toString(index), code, told));
+        });
+    put(name, needed, expected, answers);
+  }
+
+  private void put(String name, boolean needed, List<Integer> expected, List<Of> answers) {
+    asked.put(name, new Asked(name, needed, expected, answers));
+  }
+
+  private Optional<Function> function(String name, boolean needed) {
+    try {
+      return Optional.of(library.getFunction(name));
+    } catch (UnsatisfiedLinkError absent) {
+      if (missing.stream().noneMatch(check -> check.name().equals(name))) {
+        missing.add(Asked.missing(AREA, name, needed));
+      }
+      return Optional.empty();
+    }
+  }
+
+  private int plain(Function function) {
+    return function.invokeInt(new Object[] {out});
+  }
+
+  private int plain(Function function, long device) {
+    return function.invokeInt(new Object[] {device, out});
+  }
+
+  private int text(Function function) {
+    return function.invokeInt(new Object[] {out, TEXT_BYTES});
+  }
+
+  private int text(Function function, long device) {
+    return function.invokeInt(new Object[] {device, out, TEXT_BYTES});
+  }
+
+  private String string() {
+    return out.getString(0);
+  }
+
+  private String number() {
+    return Integer.toString(out.getInt(0));
+  }
+
+  private String mebibytes(long offset) {
+    return (out.getLong(offset) >> 20) + " MiB";
+  }
+}

@@ -1,0 +1,94 @@
+package dev.tranche.e2e.verify;
+
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.stream.Collectors;
+
+/** The checks so far. Each is shown as soon as it is there, without what names this machine. */
+final class Report {
+  private static final String TITLE = "Tranche verify-gpu";
+
+  private final PrintStream out;
+  private final Anonymous anonymous;
+  private final Map<String, String> facts = new TreeMap<>();
+  private final List<Check> checks = new ArrayList<>();
+  private String area = "";
+
+  Report(PrintStream out, Anonymous anonymous) {
+    this.out = out;
+    this.anonymous = anonymous;
+    out.println(TITLE);
+  }
+
+  /** Something that is neither right nor wrong, such as the driver's version. */
+  void fact(String name, String value) {
+    facts.put(name, anonymous.text(value));
+    out.println("  " + name + ": " + anonymous.text(value));
+  }
+
+  void add(String of, String name, Answer answer, String sentence) {
+    add(Check.of(of, name, answer, sentence));
+  }
+
+  void add(Check raw) {
+    Check check =
+        new Check(
+            raw.area(),
+            raw.name(),
+            raw.answer(),
+            anonymous.text(raw.sentence()),
+            raw.details().stream().map(anonymous::text).toList());
+    checks.add(check);
+    if (!check.area().equals(area)) {
+      area = check.area();
+      out.println("\n" + area);
+    }
+    out.printf("  %-13s  %s: %s%n", check.answer().text(), check.name(), check.sentence());
+    check.details().forEach(detail -> out.println("                   " + detail));
+  }
+
+  boolean failed() {
+    return checks.stream().anyMatch(check -> check.answer() == Answer.FAILED);
+  }
+
+  /** How many checks ended how. */
+  String summary() {
+    Map<Answer, Long> counts =
+        checks.stream()
+            .collect(Collectors.groupingBy(Check::answer, TreeMap::new, Collectors.counting()));
+    return counts.entrySet().stream()
+        .map(e -> e.getValue() + " " + e.getKey().text())
+        .collect(Collectors.joining(", "));
+  }
+
+  void write(Path file) throws IOException {
+    JsonArray listed = new JsonArray();
+    for (Check check : checks) {
+      listed.add(
+          new JsonObject()
+              .put("area", check.area())
+              .put("name", check.name())
+              .put("answer", check.answer().text())
+              .put("sentence", check.sentence())
+              .put("details", new JsonArray(check.details())));
+    }
+    JsonObject json = new JsonObject().put("title", TITLE).put("summary", summary());
+    JsonObject known = new JsonObject();
+    facts.forEach(known::put);
+    json.put("facts", known).put("checks", listed);
+    Path parent = file.toAbsolutePath().getParent();
+    if (parent != null) {
+      Files.createDirectories(parent);
+    }
+    Files.writeString(file, json.encodePrettily() + "\n");
+    out.println("\n" + summary() + "\nreport: " + file);
+  }
+}

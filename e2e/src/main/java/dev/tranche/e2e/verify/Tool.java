@@ -1,0 +1,62 @@
+package dev.tranche.e2e.verify;
+
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+
+/** A program of NVIDIA's that may be on this machine. */
+final class Tool {
+  private static final int LIMIT_S = 30;
+
+  private final Path program;
+
+  private Tool(Path program) {
+    this.program = program;
+  }
+
+  /** Looks where the shell does. */
+  static Optional<Tool> find(String name) {
+    String path = System.getenv().getOrDefault("PATH", "");
+    for (String folder : path.split(":", -1)) {
+      Path file = Path.of(folder, name);
+      if (Files.isExecutable(file) && Files.isRegularFile(file)) {
+        return Optional.of(new Tool(file));
+      }
+    }
+    return Optional.empty();
+  }
+
+  Path program() {
+    return program;
+  }
+
+  /** Its output; throws if it fails or does not end. */
+  String run(String... arguments) throws IOException, InterruptedException {
+    List<String> command = new ArrayList<>(List.of(program.toString()));
+    command.addAll(List.of(arguments));
+    Path output = Files.createTempFile("tranche-verify", ".out");
+    try {
+      Process process =
+          new ProcessBuilder(command)
+              .redirectOutput(output.toFile())
+              .redirectError(ProcessBuilder.Redirect.DISCARD)
+              .start();
+      process.getOutputStream().close();
+      if (!process.waitFor(LIMIT_S, TimeUnit.SECONDS)) {
+        process.destroyForcibly();
+        throw new IOException(program + " does not end within " + LIMIT_S + " s");
+      }
+      if (process.exitValue() != 0) {
+        throw new IOException(program + " ends with status " + process.exitValue());
+      }
+      return Files.readString(output, StandardCharsets.UTF_8);
+    } finally {
+      Files.deleteIfExists(output);
+    }
+  }
+}

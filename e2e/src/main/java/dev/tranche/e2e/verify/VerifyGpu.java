@@ -1,0 +1,173 @@
+package dev.tranche.e2e.verify;
+
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.jspecify.annotations.Nullable;
+import picocli.CommandLine;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** The fourth command of the repository. */
+@Command(
+    name = "./verify-gpu",
+    sortOptions = false,
+    description =
+        "Checks what Tranche's node plugin does with the GPUs of this machine, and writes a report.",
+    footer = "Exit status: 0 if nothing failed, 1 if something did, 2 for a wrong command line.")
+public final class VerifyGpu implements Callable<Integer> {
+  private static final int NVML_LIMIT_S = 60;
+  private static final int SECONDS_MAX = 3_600;
+
+  @Parameters(index = "0", hidden = true)
+  private Path root = Path.of(".");
+
+  @Option(names = "--seconds", description = "How long to sample, 1 to 3600. Default: 60.")
+  private int seconds = 60;
+
+  @Option(names = "--out", description = "The report as JSON. Default: target/verify-gpu.json.")
+  private @Nullable Path out;
+
+  @Option(names = "--mps", description = "Start an MPS control daemon, too; needs root.")
+  private boolean mps;
+
+  @Option(names = "--nvml", description = "Another libnvidia-ml.so.1 than the loader's.")
+  private @Nullable Path nvml;
+
+  @Option(names = "--driver-root", description = "Where the driver is installed. Default: /.")
+  private Path driverRoot = Path.of("/");
+
+  // picocli's alone.
+  @SuppressWarnings("UnusedVariable")
+  @Option(names = "--help", usageHelp = true, description = "Print this.")
+  private boolean help;
+
+  @Override
+  public Integer call() throws Exception {
+    if (seconds < 1 || seconds > SECONDS_MAX) {
+      System.err.println("--seconds is 1 to " + SECONDS_MAX + ", not " + seconds);
+      return 2;
+    }
+    if (nvml != null && !Files.exists(nvml)) {
+      System.err.println("--nvml " + nvml + " does not exist; give the path of libnvidia-ml.so.1");
+      return 2;
+    }
+    Optional<Path> library = Optional.ofNullable(nvml).map(Path::toAbsolutePath);
+    VerifyOptions options =
+        new VerifyOptions(library, driverRoot.toAbsolutePath().normalize(), seconds, mps);
+    Report report = new Report(System.out, Anonymous.here());
+    check(options, report);
+    report.write(out == null ? root.resolve("target/verify-gpu.json") : out);
+    return report.failed() ? 1 : 0;
+  }
+
+  private static void check(VerifyOptions options, Report report) throws Exception {
+    report.fact("kernel", System.getProperty("os.version") + " " + System.getProperty("os.arch"));
+    Optional<Found> nvml = nvml(options, report);
+    if (nvml.isEmpty()) {
+      return;
+    }
+    report.fact("driver", known(nvml.get().driverVersion()));
+    report.fact("NVML", known(nvml.get().nvmlVersion()));
+    KubeletChecks kubelet = new KubeletChecks(options, report, nvml.get().gpus());
+    if (kubelet.envvar()) {
+      kubelet.otherStrategies();
+    }
+    new ProcessChecks(report).run(nvml.get().pids());
+    if (nvml.get().migUuids().isEmpty()) {
+      report.add("MIG", "devices", Answer.NOT_AVAILABLE, "no GPU has a MIG device");
+    } else {
+      report.add(
+          "MIG",
+          "uuids",
+          Answer.OK,
+          "NVML writes them " + String.join(", ", nvml.get().migUuids()));
+      kubelet.mig(nvml.get().migUuids());
+    }
+    new MpsChecks(options, report).run();
+  }
+
+  private static String known(String version) {
+    return version.isEmpty() ? "not told" : version;
+  }
+
+  /** What later checks need of the first one. */
+  private record Found(
+      int gpus,
+      String driverVersion,
+      String nvmlVersion,
+      List<Integer> pids,
+      List<String> migUuids) {}
+
+  // In a thread of its own, since nothing that waits in NVML can be woken.
+  private static Optional<Found> nvml(VerifyOptions options, Report report)
+      throws InterruptedException {
+    FutureTask<Optional<Found>> task = new FutureTask<>(() -> functions(options, report));
+    Thread.ofPlatform().daemon().name("nvml").start(task);
+    try {
+      return task.get(NVML_LIMIT_S, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      String hangs = "a function does not return within " + NVML_LIMIT_S + " s; look at dmesg";
+      report.add(NvmlProbe.AREA, "all of them", Answer.FAILED, hangs);
+    } catch (ExecutionException e) {
+      report.add(NvmlProbe.AREA, "all of them", Answer.FAILED, String.valueOf(e.getCause()));
+    }
+    return Optional.empty();
+  }
+
+  private static Optional<Found> functions(VerifyOptions options, Report report) {
+    NvmlProbe probe;
+    try {
+      probe = NvmlProbe.load(options.nvml().or(() -> underRoot(options.driverRoot())));
+    } catch (UnsatisfiedLinkError e) {
+      report.add(
+          NvmlProbe.AREA,
+          "library",
+          Answer.FAILED,
+          "libnvidia-ml.so.1 cannot be loaded: install NVIDIA's driver, or name the library"
+              + " with --nvml");
+      return Optional.empty();
+    }
+    List<Check> checks = new ArrayList<>(probe.run());
+    checks.forEach(report::add);
+    if (probe.count() == 0) {
+      boolean started = !probe.value("nvmlInit_v2").isEmpty();
+      report.add(
+          NvmlProbe.AREA,
+          "GPUs",
+          Answer.FAILED,
+          (started ? "NVML finds no GPU" : "NVML does not start")
+              + ": check that the nvidia kernel module is loaded and nvidia-smi lists a GPU");
+      return Optional.empty();
+    }
+    return Optional.of(
+        new Found(
+            probe.count(),
+            probe.value("nvmlSystemGetDriverVersion"),
+            probe.value("nvmlSystemGetNVMLVersion"),
+            probe.pids(),
+            probe.migUuids()));
+  }
+
+  /** A driver that is installed elsewhere than in /. */
+  private static Optional<Path> underRoot(Path driverRoot) {
+    return driverRoot.toString().equals("/")
+        ? Optional.empty()
+        : List.of("usr/lib64", "usr/lib/x86_64-linux-gnu", "usr/lib/aarch64-linux-gnu").stream()
+            .map(folder -> driverRoot.resolve(folder).resolve("libnvidia-ml.so.1"))
+            .filter(Files::exists)
+            .findFirst();
+  }
+
+  public static void main(String[] args) {
+    System.exit(new CommandLine(new VerifyGpu()).execute(args));
+  }
+}

@@ -1,0 +1,30 @@
+package dev.tranche.e2e.verify;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+class AnonymousTest {
+  private final Anonymous anonymous = new Anonymous("gpu-box", "/home/alice");
+
+  @Test
+  void uuids_keepWhatTellsThemApart() {
+    assertThat(
+            anonymous.text(
+                "GPU-1a2b3c4d-0000-1111-2222-333344445555::0,"
+                    + "MIG-5e6f7a8b-0000-1111-2222-333344445555,"
+                    + "MIG-GPU-9a8b7c6d-0000-1111-2222-333344445555/7/0"))
+        .isEqualTo("GPU-1a2b…::0,MIG-5e6f…,MIG-GPU-9a8b…");
+  }
+
+  @Test
+  void namesOfMachineAndUser_areGone() {
+    assertThat(anonymous.text("/home/alice/tranche on gpu-box, not on gpu-box-2"))
+        .isEqualTo("~/tranche on HOST, not on gpu-box-2");
+  }
+
+  @Test
+  void unknownNames_changeNothing() {
+    assertThat(new Anonymous("", "/").text("/usr/lib64 is here")).isEqualTo("/usr/lib64 is here");
+  }
+}
