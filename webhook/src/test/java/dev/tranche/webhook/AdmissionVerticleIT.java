@@ -114,7 +114,7 @@ class AdmissionVerticleIT {
     assertThat(
             registry
                 .get("tranche_webhook_admissions")
-                .tag("review", "fraction")
+                .tag("review", "none")
                 .tag("outcome", "timed_out")
                 .counter())
         .satisfies(counter -> assertThat(counter.count()).isEqualTo(1));

@@ -179,7 +179,7 @@ class TlsRoundIT {
         .update();
     assertThatThrownBy(() -> round(NOW).keep())
         .hasMessageContaining("Secret tranche-system/tranche-ca holds no authority")
-        .hasMessageContaining("delete it");
+        .hasMessageContaining("empty it with kubectl");
   }
 
   /** As after half of a backup was restored. */
