@@ -27,6 +27,8 @@ class KubeconformIT {
           + " --set autoscaling.karpenter.nodePool.limits.cpu=32,autoscaling.karpenter.nodePool.limits.memory=128Gi";
   private static final String MONITORING =
       "--set monitoring.serviceMonitor.enabled=true,monitoring.podMonitor.enabled=true,monitoring.prometheusRule.enabled=true,monitoring.labels.release=p";
+  private static final String DASHBOARDS =
+      "--set grafanaDashboards.enabled=true,grafanaDashboards.namespace=monitoring,grafanaDashboards.annotations.grafana_folder=GPUs";
   private static final String MPS =
       "--set-json 'config.map={\"any\": \"{version: v1, sharing: {mps: {resources: [{name:"
           + " nvidia.com/gpu, replicas: 10}]}}}\"}'";
@@ -36,6 +38,8 @@ class KubeconformIT {
           + MONITORING
           + " "
           + MPS
+          + " "
+          + DASHBOARDS
           + " --set networkPolicies.enabled=true,webhook.certManager.enabled=true,runtimeClass.create=true,criticalPodsQuota.enabled=true";
 
   static final Iterable<Rendering> RENDERINGS = Rendering.ALL;
@@ -75,6 +79,7 @@ class KubeconformIT {
         "--set webhook.compat.kai=true,webhook.compat.hami=true,replicas=1",
         MPS,
         MONITORING,
+        DASHBOARDS,
         KARPENTER,
         KARPENTER + " --set autoscaling.karpenter.nodePool.create=false",
         KARPENTER + " --set autoscaling.karpenter.nodeClass.spec.instanceProfile=gpu-nodes",

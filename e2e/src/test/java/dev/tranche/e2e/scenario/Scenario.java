@@ -224,4 +224,18 @@ abstract class Scenario {
   static String nodeOf(Pod pod) {
     return pod.getSpec().getNodeName();
   }
+
+  /** Of the pod's process, as its node numbers it. */
+  static int pid(Pod pod) {
+    String id = pod.getStatus().getContainerStatuses().getFirst().getContainerID();
+    String ofContainer = id.substring(id.lastIndexOf('/') + 1);
+    // Processes end while grep reads them, so its status says nothing.
+    var files =
+        tranche()
+            .cluster()
+            .exec(nodeOf(pod), "sh", "-c", "grep -l " + ofContainer + " /proc/[0-9]*/cgroup")
+            .out();
+    String file = files.lines().findFirst().orElseThrow(() -> new AssertionError("no pid: " + id));
+    return Integer.parseInt(file.split("/")[2]);
+  }
 }

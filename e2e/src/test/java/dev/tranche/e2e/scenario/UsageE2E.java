@@ -49,20 +49,6 @@ class UsageE2E extends Scenario {
     return PodSpecs.on(BETA, PodSpecs.annotated(name, words));
   }
 
-  /** Of the pod's process, as the node numbers it. */
-  private static int pid(Pod pod) {
-    String id = pod.getStatus().getContainerStatuses().getFirst().getContainerID();
-    String ofContainer = id.substring(id.lastIndexOf('/') + 1);
-    // Processes end while grep reads them, so its status says nothing.
-    var files =
-        tranche()
-            .cluster()
-            .exec(BETA, "sh", "-c", "grep -l " + ofContainer + " /proc/[0-9]*/cgroup")
-            .out();
-    String file = files.lines().findFirst().orElseThrow(() -> new AssertionError("no pid: " + id));
-    return Integer.parseInt(file.split("/")[2]);
-  }
-
   private Optional<String> used(String pod) {
     return betaMetrics().stream()
         .flatMap(String::lines)

@@ -1,0 +1,133 @@
+package dev.tranche.e2e.chart;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/**
+ * The dashboards' queries in a real Prometheus that scrapes every metric of docs/metrics.md. There
+ * are two extender replicas, and two pods of one node's plugin, as while it is updated.
+ */
+class DashboardsIT {
+  private static final Map<String, String> VARIABLES =
+      Map.of(
+          "installation", "tranche",
+          "node", "a",
+          "namespace", "team",
+          "scheduler", "tranche-scheduler",
+          "__rate_interval", "10s");
+  private static final Pattern LABEL_VALUES = Pattern.compile("label_values\\((.+), (\\w+)\\)");
+
+  @TempDir static Path folder;
+  private static Expositions expositions;
+  private static Prometheus prometheus;
+
+  @BeforeAll
+  static void scrape() throws Exception {
+    expositions = Expositions.start();
+    for (String pod : List.of("extender-1", "extender-2")) {
+      add("Extender", Map.of("namespace", "tranche", "pod", pod));
+    }
+    for (String pod : List.of("plugin-old", "plugin-new")) {
+      add("Node plugin", Map.of("namespace", "tranche", "pod", pod, "node", "a"));
+    }
+    add("Webhook", Map.of("namespace", "tranche", "pod", "webhook"));
+    expositions.add(
+        Map.of("namespace", "tranche", "job", "tranche-scheduler"),
+        DocumentedMetrics.ofKubeScheduler()::exposition);
+    prometheus = Prometheus.start(folder, 1, List.of(expositions.scrapeConfig()));
+    prometheus.awaitScrapes(expositions.size(), 3);
+  }
+
+  private static void add(String part, Map<String, String> labels) throws IOException {
+    var metrics = DocumentedMetrics.of(part);
+    assertThat(metrics.size()).as(part).isGreaterThan(10);
+    expositions.add(labels, metrics::exposition);
+  }
+
+  @AfterAll
+  static void stop() throws InterruptedException {
+    prometheus.close();
+    expositions.close();
+  }
+
+  @Test
+  void everyQuery_findsSeries() {
+    assertThat(Dashboard.queries())
+        .map(query -> query.with(VARIABLES))
+        .allSatisfy(
+            query -> {
+              // "$1" is label_replace's.
+              assertThat(query.expression()).doesNotContainPattern("\\$[a-z_{]");
+              assertThat(prometheus.shows(query.expression())).as(query.toString()).isTrue();
+            });
+  }
+
+  @Test
+  void everyVariable_findsItsValue() {
+    for (Dashboard dashboard : Dashboard.all()) {
+      for (JsonNode variable : dashboard.json().path("templating").path("list")) {
+        if (variable.path("type").asText().equals("query")) {
+          assertThat(values(variable.path("definition").asText()))
+              .as("%s of %s", variable.path("name"), dashboard.name())
+              .contains(VARIABLES.get(variable.path("name").asText()));
+        }
+      }
+    }
+  }
+
+  /** As Grafana does it, by a query. */
+  private static Set<String> values(String definition) {
+    var parts = LABEL_VALUES.matcher(definition);
+    assertThat(parts.matches()).as(definition).isTrue();
+    String series = new Dashboard.Query("", "", parts.group(1)).with(VARIABLES).expression();
+    return Dashboard.stream(
+            prometheus.query("count by (%s) (%s)".formatted(parts.group(2), series)))
+        .map(sample -> sample.path("metric").path(parts.group(2)).asText())
+        .collect(Collectors.toSet());
+  }
+
+  @Test
+  void gpusAndReplicas_areCountedOnce() {
+    assertThat(value("overview", "GPUs")).isEqualTo(1);
+    assertThat(value("overview", "Replicas")).isEqualTo(DocumentedMetrics.REPLICAS);
+    assertThat(value("overview", "Granted")).isEqualTo(0.6);
+    assertThat(value("node", "GPUs")).isEqualTo(1);
+    assertThat(value("tenant", "Memory granted and used")).isEqualTo(4_000);
+  }
+
+  /** Of the panel's first query. */
+  private static double value(String dashboard, String panel) {
+    return Dashboard.queries().stream()
+        .filter(query -> query.dashboard().equals(dashboard) && query.panel().equals(panel))
+        .map(query -> prometheus.query(query.with(VARIABLES).expression()))
+        .map(samples -> samples.path(0).path("value").path(1).asDouble())
+        .findFirst()
+        .orElseThrow();
+  }
+
+  /** A query that Prometheus could not read would be an empty panel. */
+  @Test
+  void queries_areReadByPromtool(@TempDir Path rules) throws Exception {
+    String text =
+        Dashboard.queries().stream()
+            .map(query -> query.with(VARIABLES).expression())
+            .map(expression -> "  - record: panel\n    expr: |\n      " + expression + "\n")
+            .distinct()
+            .collect(Collectors.joining("", "groups:\n- name: panels\n  rules:\n", ""));
+    Path file = Files.writeString(rules.resolve("rules.yaml"), text);
+    Shell.output("\"$(../.build/promtool.sh)\" check rules --lint=none " + file);
+  }
+}

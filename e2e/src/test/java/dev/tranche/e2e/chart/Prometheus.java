@@ -1,0 +1,157 @@
+package dev.tranche.e2e.chart;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.e2e.install.Await;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.net.URLEncoder;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+
+/** A real Prometheus on this machine. */
+public final class Prometheus implements AutoCloseable {
+  private static final int READY_S = 30;
+  private static final int SCRAPED_S = 60;
+
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final Process process;
+  private final int port;
+  private final Path log;
+
+  private Prometheus(Process process, int port, Path log) {
+    this.process = process;
+    this.port = port;
+    this.log = log;
+  }
+
+  /**
+   * Returns when it takes queries.
+   *
+   * @param folder for its configuration, data and log; empty
+   * @param scrapeConfigs as in its configuration file
+   */
+  public static Prometheus start(Path folder, int scrapeIntervalS, List<?> scrapeConfigs)
+      throws IOException, InterruptedException {
+    String interval = scrapeIntervalS + "s";
+    var global = Map.of("scrape_interval", interval, "scrape_timeout", interval);
+    // JSON is YAML.
+    Files.writeString(
+        folder.resolve("prometheus.yml"),
+        Serialization.asJson(Map.of("global", global, "scrape_configs", scrapeConfigs)));
+    int port = freePort();
+    Path log = folder.resolve("log");
+    Process process =
+        new ProcessBuilder(
+                Shell.output("../.build/prometheus.sh").strip(),
+                "--config.file=prometheus.yml",
+                "--storage.tsdb.path=data",
+                "--web.listen-address=127.0.0.1:" + port)
+            .directory(folder.toFile())
+            .redirectErrorStream(true)
+            .redirectOutput(log.toFile())
+            .start();
+    var prometheus = new Prometheus(process, port, log);
+    Await.until("Prometheus to be ready", READY_S, prometheus::ready, prometheus::said);
+    return prometheus;
+  }
+
+  private static int freePort() throws IOException {
+    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+      return socket.getLocalPort();
+    }
+  }
+
+  private boolean ready() {
+    if (!process.isAlive()) {
+      throw new IllegalStateException("Prometheus ended: " + said());
+    }
+    try {
+      var request = HttpRequest.newBuilder(uri("/-/ready")).build();
+      return http.send(request, BodyHandlers.discarding()).statusCode() == 200;
+    } catch (IOException notYet) {
+      return false;
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    }
+  }
+
+  /** Returns when each of its targets has answered this often from now on. */
+  public void awaitScrapes(int targets, int times) {
+    long from = System.currentTimeMillis();
+    Await.until(
+        "%d scrapes of %d targets".formatted(times, targets),
+        SCRAPED_S,
+        () -> scraped(from, times) == targets,
+        () -> query("up") + said());
+  }
+
+  private long scraped(long fromMs, int times) {
+    long windowS = (System.currentTimeMillis() - fromMs) / 1_000;
+    return windowS == 0
+        ? 0
+        : query("sum_over_time(up[%ds]) >= %d".formatted(windowS, times)).size();
+  }
+
+  /** The samples of an instant query; what it refuses is an error. */
+  public JsonNode query(String expression) {
+    var request =
+        HttpRequest.newBuilder(uri("/api/v1/query"))
+            .header("Content-Type", "application/x-www-form-urlencoded")
+            .POST(
+                HttpRequest.BodyPublishers.ofString(
+                    "query=" + URLEncoder.encode(expression, UTF_8)))
+            .build();
+    try {
+      JsonNode answer =
+          Serialization.jsonMapper().readTree(http.send(request, BodyHandlers.ofString()).body());
+      if (!answer.path("status").asText().equals("success")) {
+        throw new AssertionError(expression + ": " + answer);
+      }
+      return answer.path("data").path("result");
+    } catch (IOException e) {
+      throw new UncheckedIOException(said(), e);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IllegalStateException("interrupted", e);
+    }
+  }
+
+  /** Whether Grafana would show something: NaN is a gap. */
+  public boolean shows(String expression) {
+    return Dashboard.stream(query(expression))
+        .anyMatch(sample -> !sample.path("value").path(1).asText().equals("NaN"));
+  }
+
+  private URI uri(String path) {
+    return URI.create("http://127.0.0.1:" + port + path);
+  }
+
+  private String said() {
+    try {
+      return Files.readString(log);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  @Override
+  public void close() throws InterruptedException {
+    process.destroy();
+    if (!process.waitFor(10, TimeUnit.SECONDS)) {
+      process.destroyForcibly().waitFor();
+    }
+  }
+}
