@@ -39,6 +39,16 @@ class AlertsIT {
                     .containsPattern("alertname: " + alert + "\\n *exp_alerts: *(\\n *- |\\[\\{)"));
   }
 
+  @Test
+  void everyAlert_staysQuiet_forWhatIsBriefOrJustAtItsBound(@TempDir Path folder) throws Exception {
+    Files.writeString(folder.resolve("rules.yaml"), Alerts.ruleFileWithout(annotation -> true));
+    String cases = resource("/chart/alerts-brief.yaml");
+    Files.writeString(folder.resolve("cases.yaml"), cases);
+    assertThat(promtool(folder, "test rules cases.yaml")).contains("SUCCESS");
+    assertThat(Alerts.pages().keySet())
+        .allSatisfy(alert -> assertThat(cases).contains("alertname: " + alert + "}"));
+  }
+
   private static String resource(String name) throws Exception {
     try (var in = AlertsIT.class.getResourceAsStream(name)) {
       return new String(requireNonNull(in).readAllBytes(), UTF_8);

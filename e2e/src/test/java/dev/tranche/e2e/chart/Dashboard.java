@@ -8,6 +8,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
@@ -18,9 +19,14 @@ import java.util.stream.StreamSupport;
  */
 public record Dashboard(String name, JsonNode json) {
   private static final Path FOLDER = Path.of("../charts/tranche/dashboards");
+  private static final Pattern LEGEND_LABEL = Pattern.compile("\\{\\{(\\w+)}}");
 
-  /** What Grafana would ask Prometheus for a panel, variables included. */
-  public record Query(String dashboard, String panel, String expression) {
+  /**
+   * What Grafana would ask Prometheus for a panel, variables included.
+   *
+   * @param labels that the legend shows of each series
+   */
+  public record Query(String dashboard, String panel, String expression, List<String> labels) {
     /** With each variable's value in its place; the longest names first. */
     public Query with(Map<String, String> variables) {
       String said = expression;
@@ -29,7 +35,7 @@ public record Dashboard(String name, JsonNode json) {
       for (String name : names) {
         said = said.replace("$" + name, variables.get(name));
       }
-      return new Query(dashboard, panel, said);
+      return new Query(dashboard, panel, said, labels);
     }
 
     @Override
@@ -66,13 +72,17 @@ public record Dashboard(String name, JsonNode json) {
 
   private Stream<Query> ownQueries() {
     return panels().stream()
-        .flatMap(
-            panel ->
-                stream(panel.path("targets"))
-                    .map(
-                        target ->
-                            new Query(
-                                name, panel.path("title").asText(), target.path("expr").asText())));
+        .flatMap(panel -> stream(panel.path("targets")).map(target -> query(panel, target)));
+  }
+
+  private Query query(JsonNode panel, JsonNode target) {
+    List<String> labels =
+        LEGEND_LABEL
+            .matcher(target.path("legendFormat").asText())
+            .results()
+            .map(label -> label.group(1))
+            .toList();
+    return new Query(name, panel.path("title").asText(), target.path("expr").asText(), labels);
   }
 
   static Stream<JsonNode> stream(JsonNode array) {

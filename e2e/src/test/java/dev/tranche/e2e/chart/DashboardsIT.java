@@ -76,6 +76,16 @@ class DashboardsIT {
   }
 
   @Test
+  void legends_showLabelsThatTheSeriesHave() {
+    assertThat(Dashboard.queries())
+        .allSatisfy(
+            query ->
+                assertThat(prometheus.query(query.with(VARIABLES).expression()))
+                    .as(query.toString())
+                    .allMatch(s -> query.labels().stream().allMatch(s.path("metric")::has)));
+  }
+
+  @Test
   void everyVariable_findsItsValue() {
     for (Dashboard dashboard : Dashboard.all()) {
       for (JsonNode variable : dashboard.json().path("templating").path("list")) {
@@ -92,7 +102,8 @@ class DashboardsIT {
   private static Set<String> values(String definition) {
     var parts = LABEL_VALUES.matcher(definition);
     assertThat(parts.matches()).as(definition).isTrue();
-    String series = new Dashboard.Query("", "", parts.group(1)).with(VARIABLES).expression();
+    String series =
+        new Dashboard.Query("", "", parts.group(1), List.of()).with(VARIABLES).expression();
     return Dashboard.stream(
             prometheus.query("count by (%s) (%s)".formatted(parts.group(2), series)))
         .map(sample -> sample.path("metric").path(parts.group(2)).asText())
