@@ -17,6 +17,7 @@ import dev.tranche.extender.cluster.TokenReviewer;
 import dev.tranche.extender.cluster.Unshared;
 import dev.tranche.extender.cluster.VerbsSlice;
 import dev.tranche.extender.http.ExtenderReader;
+import dev.tranche.extender.http.Inspections;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
@@ -28,6 +29,7 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.preempt.BudgetStore;
+import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.snapshot.Evaluations;
 import dev.tranche.extender.snapshot.Fleet;
@@ -115,6 +117,8 @@ public final class Extender implements AutoCloseable {
   private final OutdatedShares outdatedShares;
   private final TokenReviewer tokens;
   private final SchedulerMessages schedulerMessages;
+  private final Inspections inspections;
+  private final ReadApi readApi;
   private final CertifiedPorts ports;
   private final Leadership leadership;
   private final VerbsSlice verbsSlice;
@@ -180,7 +184,11 @@ public final class Extender implements AutoCloseable {
 
     // The ports, and who leads.
     this.verbs = new VerbServer(address(config.verbs()), readiness, this::tick, this::routes);
-    this.ports = new CertifiedPorts(config, client, vertx, verbs, this::streamServer, metrics);
+    this.inspections = new Inspections(() -> verbs.loop().ask(this::inspection), Extender::nowMs);
+    this.readApi = readApi();
+    this.ports =
+        new CertifiedPorts(
+            config, client, vertx, verbs, this::streamServer, readApi::certified, metrics);
     this.verbsSlice = verbsSlice();
     this.leadership = leadership();
   }
@@ -289,6 +297,7 @@ public final class Extender implements AutoCloseable {
         .compose(
             deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null, null))
         .compose(listening -> serveOps())
+        .onSuccess(serving -> readApi.openLocal())
         .onSuccess(serving -> stand())
         .mapEmpty();
   }
@@ -432,13 +441,12 @@ public final class Extender implements AutoCloseable {
         new OpsRoutes(
             readiness,
             new Explain(ledger, evaluator, explanations),
-            this::inspection,
+            inspections,
             verbs.loop(),
             registry,
             gpus,
             this::missing,
-            schedulerMessages::of,
-            Extender::nowMs);
+            schedulerMessages::of);
     var router = routes.router(vertx);
     return vertx
         .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))
@@ -449,6 +457,25 @@ public final class Extender implements AutoCloseable {
             })
         .listen(address(config.metrics()))
         .onSuccess(server -> ops = server);
+  }
+
+  private ReadApi readApi() {
+    return new ReadApi(
+        vertx,
+        transport,
+        config.api() == null ? null : address(config.api()),
+        config.apiLocal() == null ? null : address(config.apiLocal()),
+        config.viewerRole(),
+        ApiClient.once(client, API_TIMEOUT_MS),
+        new ReadApi.Sources(
+            verbs::loop,
+            inspections,
+            readiness::notReady,
+            new Explain(ledger, evaluator, explanations),
+            explanations,
+            schedulerMessages::of,
+            Extender::nowMs),
+        metrics);
   }
 
   private Inspection inspection() {
@@ -493,6 +520,15 @@ public final class Extender implements AutoCloseable {
     return ports.streamPort();
   }
 
+  /** -1 before there is a certificate. */
+  public int apiPort() {
+    return readApi.remotePort();
+  }
+
+  public int apiLocalPort() {
+    return readApi.localPort();
+  }
+
   @Override
   public void close() {
     leadership.stop();
@@ -512,6 +548,7 @@ public final class Extender implements AutoCloseable {
       log.warn("open calls were not ended within {} s", STOP_S);
     }
     tokens.close();
+    readApi.close();
     schedulerMessages.close();
     api.close();
   }

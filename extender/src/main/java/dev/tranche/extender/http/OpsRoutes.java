@@ -24,7 +24,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -51,20 +50,18 @@ public final class OpsRoutes {
   private final Function<String, Future<Optional<String>>> schedulerMessages;
 
   /**
-   * @param inspection taken on the loop
    * @param missing what readiness lacks beside what the gate says, as a sentence
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
    */
   public OpsRoutes(
       ReadinessGate readiness,
       Explain explain,
-      Supplier<Inspection> inspection,
+      Inspections inspections,
       Loop loop,
       PrometheusMeterRegistry registry,
       GpuCollector gpus,
       Supplier<Optional<String>> missing,
-      Function<String, Future<Optional<String>>> schedulerMessages,
-      LongSupplier clockMs) {
+      Function<String, Future<Optional<String>>> schedulerMessages) {
     this.readiness = readiness;
     this.explain = explain;
     this.loop = loop;
@@ -72,7 +69,7 @@ public final class OpsRoutes {
     this.gpus = gpus;
     this.missing = missing;
     this.schedulerMessages = schedulerMessages;
-    this.inspections = new Inspections(() -> loop.ask(inspection), clockMs);
+    this.inspections = inspections;
     this.shed =
         Counter.builder("tranche.extender.pages.shed")
             .description("Pages of the metrics port refused because others are being made.")
