@@ -2,8 +2,10 @@ package dev.tranche.extender;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Names;
 import dev.tranche.extender.readapi.OpenApi;
 import dev.tranche.extender.stream.FakeNode;
+import io.fabric8.kubernetes.api.model.BindingBuilder;
 import io.vertx.core.Vertx;
 import io.vertx.core.json.JsonObject;
 import java.net.InetAddress;
@@ -91,6 +93,28 @@ final class ReadApiIT {
       assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/json");
       OpenApi.assertDescribed(path, 200, answer.body());
     }
+  }
+
+  @Test
+  void podThatHoldsAGpu_isShownWithIt() throws Exception {
+    cluster.carryOut(
+        new BindingBuilder()
+            .withNewMetadata()
+            .withName("trainer")
+            .addToAnnotations(Names.GPU, "GPU-a0")
+            .endMetadata()
+            .withNewTarget()
+            .withName("node-a")
+            .endTarget()
+            .build());
+    ExtenderIT.until(
+        Duration.ofSeconds(20),
+        () -> local(GPUS + "?namespace=team-a").body().contains("\"trainer\""));
+    JsonObject gpu = json(local(GPUS + "?namespace=team-a")).getJsonArray("items").getJsonObject(0);
+    assertThat(gpu.getString("uuid")).isEqualTo("GPU-a0");
+    assertThat(gpu.getJsonObject("granted").getString("gpus")).isEqualTo("300m");
+    HttpResponse<String> pods = local("/api/v1/pods?node=node-a&state=Bound");
+    assertThat(json(pods).getJsonArray("items")).hasSize(1);
   }
 
   @Test

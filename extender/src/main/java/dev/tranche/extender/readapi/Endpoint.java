@@ -11,6 +11,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
+import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -20,15 +21,13 @@ final class Endpoint implements Handler<HttpServerRequest> {
   /** A page, a dashboard and some people; each answer is small. */
   static final int AT_ONCE_MAX = 8;
 
-  /** From a request's head to its answer's end. */
-  static final long ANSWERED_MS_MAX = 10_000;
-
   private static final String JSON = "application/json";
   private static final Logger log = LoggerFactory.getLogger(Endpoint.class);
 
   private final Vertx vertx;
-  private final Answers answers;
+  private final BiFunction<Route, MultiMap, Future<Answer>> answers;
   private final Guard guard;
+  private final long answeredMsMax;
   private final ReadApiMetrics metrics;
   private final Semaphore free = new Semaphore(AT_ONCE_MAX);
 
@@ -38,10 +37,20 @@ final class Endpoint implements Handler<HttpServerRequest> {
     Future<Optional<Problem>> refusal(HttpServerRequest request, Route route);
   }
 
-  Endpoint(Vertx vertx, Answers answers, Guard guard, ReadApiMetrics metrics) {
+  /**
+   * @param answers completes on any thread
+   * @param answeredMsMax from a request's head to its answer's end
+   */
+  Endpoint(
+      Vertx vertx,
+      BiFunction<Route, MultiMap, Future<Answer>> answers,
+      Guard guard,
+      long answeredMsMax,
+      ReadApiMetrics metrics) {
     this.vertx = vertx;
     this.answers = answers;
     this.guard = guard;
+    this.answeredMsMax = answeredMsMax;
     this.metrics = metrics;
   }
 
@@ -97,7 +106,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
       return;
     }
     HttpServerResponse response = request.response();
-    long deadline = vertx.setTimer(ANSWERED_MS_MAX, late -> cut(request));
+    long deadline = vertx.setTimer(answeredMsMax, late -> cut(request));
     // The permit is kept until the work is done and nothing is left to send.
     answer(request, route)
         .compose(
@@ -134,7 +143,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
           return new Answer.Refused(Problem.failed());
         };
     try {
-      return onLoop(answers.of(route, parameters)).otherwise(bug);
+      return onLoop(answers.apply(route, parameters)).otherwise(bug);
     } catch (RuntimeException failure) {
       return Future.succeededFuture(bug.apply(failure));
     }
@@ -148,8 +157,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
       refuse(
           request,
           Problem.unavailable(
-              "the answer took longer than %d s; ask again later"
-                  .formatted(ANSWERED_MS_MAX / 1_000)));
+              "the answer took longer than %d ms; ask again later".formatted(answeredMsMax)));
     }
   }
 

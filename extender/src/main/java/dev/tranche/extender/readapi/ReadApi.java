@@ -32,6 +32,7 @@ public final class ReadApi implements AutoCloseable {
   private static final ConnectionLimits LOCAL = ConnectionLimits.of(32, 32);
 
   private static final int IDLE_S_MAX = 60;
+  private static final long ANSWERED_MS_MAX = 10_000;
 
   private final AccessReviewer reviewer;
   private final Port remote;
@@ -87,8 +88,9 @@ public final class ReadApi implements AutoCloseable {
                 request.getHeader("Authorization"),
                 route.right(),
                 request.connection().remoteAddress().hostAddress());
-    var remoteEndpoint = new Endpoint(vertx, answers, byToken, counted);
-    var localEndpoint = new Endpoint(vertx, answers, new LocalHosts(), counted);
+    var remoteEndpoint = new Endpoint(vertx, answers::of, byToken, ANSWERED_MS_MAX, counted);
+    var localEndpoint =
+        new Endpoint(vertx, answers::of, new LocalHosts(), ANSWERED_MS_MAX, counted);
     this.remote = new Port(vertx, transport, "api", remote, REMOTE, remoteEndpoint, metrics);
     this.local = new Port(vertx, transport, "api-local", local, LOCAL, localEndpoint, metrics);
     metrics.gauge(

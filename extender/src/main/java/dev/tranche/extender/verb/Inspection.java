@@ -9,6 +9,7 @@ import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.snapshot.Evaluations;
 import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -87,7 +88,12 @@ public record Inspection(
         nodes.add(node);
       }
     }
-    return new Inspection(nodes, stages, waitingPods, List.copyOf(ledger.pods()), Instant.now());
+    return new Inspection(
+        nodes,
+        stages,
+        waitingPods,
+        List.copyOf(ledger.pods()),
+        Instant.now().truncatedTo(ChronoUnit.MILLIS));
   }
 
   /** As it is called in metrics and pages. */
