@@ -11,6 +11,7 @@ import io.vertx.core.Vertx;
 import io.vertx.core.net.PemKeyCertOptions;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -30,6 +31,7 @@ final class CertifiedPorts implements AutoCloseable {
   private final Vertx vertx;
   private final VerbServer verbs;
   private final Function<PemKeyCertOptions, StreamServer> streams;
+  private final Consumer<PemKeyCertOptions> others;
   private final ExtenderMetrics metrics;
   private final TlsSecret secret;
   private volatile @Nullable StreamServer stream;
@@ -38,6 +40,7 @@ final class CertifiedPorts implements AutoCloseable {
 
   /**
    * @param streams makes the server of the nodes' streams, with its certificate
+   * @param others hear of each certificate that is in use
    */
   CertifiedPorts(
       ExtenderConfig config,
@@ -45,11 +48,13 @@ final class CertifiedPorts implements AutoCloseable {
       Vertx vertx,
       VerbServer verbs,
       Function<PemKeyCertOptions, StreamServer> streams,
+      Consumer<PemKeyCertOptions> others,
       ExtenderMetrics metrics) {
     this.config = config;
     this.vertx = vertx;
     this.verbs = verbs;
     this.streams = streams;
+    this.others = others;
     this.metrics = metrics;
     this.secret = new TlsSecret(client, config.namespace(), secretName(), this::certified);
   }
@@ -89,7 +94,11 @@ final class CertifiedPorts implements AutoCloseable {
     }
     StreamServer open = stream;
     return (open == null ? open(material) : renew(open, material))
-        .onSuccess(done -> log.info("the certificate of Secret {} is in use", secretName()))
+        .onSuccess(
+            done -> {
+              log.info("the certificate of Secret {} is in use", secretName());
+              others.accept(material.served());
+            })
         .onFailure(e -> log.error("the certificate of Secret {} is unusable", secretName(), e))
         .<Void>mapEmpty()
         .recover(

@@ -21,6 +21,7 @@ import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.http.ExtenderReader;
+import dev.tranche.extender.http.Inspections;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
@@ -33,6 +34,7 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.preempt.BudgetStore;
+import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeTraits;
 import dev.tranche.extender.snapshot.Evaluations;
@@ -125,6 +127,8 @@ public final class Extender implements AutoCloseable {
   private final UnknownCordons unknownCordons;
   private final TokenReviewer tokens;
   private final SchedulerMessages schedulerMessages;
+  private final Inspections inspections;
+  private final ReadApi readApi;
   private final CertifiedPorts ports;
   private final Leadership leadership;
   private final VerbsSlice verbsSlice;
@@ -198,7 +202,11 @@ public final class Extender implements AutoCloseable {
             readiness,
             this::tick,
             this::routes);
-    this.ports = new CertifiedPorts(config, client, vertx, verbs, this::streamServer, metrics);
+    this.inspections = new Inspections(() -> verbs.loop().ask(this::inspection), Extender::nowMs);
+    this.readApi = readApi();
+    this.ports =
+        new CertifiedPorts(
+            config, client, vertx, verbs, this::streamServer, readApi::certified, metrics);
     this.verbsSlice = verbsSlice();
     this.leadership = leadership();
   }
@@ -307,6 +315,7 @@ public final class Extender implements AutoCloseable {
         .compose(
             deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null, null))
         .compose(listening -> serveOps())
+        .onSuccess(serving -> readApi.openLocal())
         .onSuccess(serving -> stand())
         .mapEmpty();
   }
@@ -470,15 +479,14 @@ public final class Extender implements AutoCloseable {
         new OpsRoutes(
             readiness,
             new Explain(ledger, evaluator, explanations),
-            this::inspection,
+            inspections,
             verbs.loop(),
             registry,
             gpus,
             config.gpuMetrics(),
             this::missing,
             schedulerMessages::of,
-            pod -> schedulerMessages.selection(pod).map(said -> said.map(traits::filter)),
-            Extender::nowMs);
+            pod -> schedulerMessages.selection(pod).map(said -> said.map(traits::filter)));
     var router = routes.router(vertx);
     return vertx
         .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))
@@ -489,6 +497,25 @@ public final class Extender implements AutoCloseable {
             })
         .listen(address(config.metrics()))
         .onSuccess(server -> ops = server);
+  }
+
+  private ReadApi readApi() {
+    return new ReadApi(
+        vertx,
+        transport,
+        config.api() == null ? null : address(config.api()),
+        config.apiLocal() == null ? null : address(config.apiLocal()),
+        config.viewerRole(),
+        ApiClient.once(client, API_TIMEOUT_MS),
+        new ReadApi.Sources(
+            verbs::loop,
+            inspections,
+            readiness::notReady,
+            new Explain(ledger, evaluator, explanations),
+            explanations,
+            schedulerMessages::of,
+            Extender::nowMs),
+        metrics);
   }
 
   private Inspection inspection() {
@@ -533,6 +560,15 @@ public final class Extender implements AutoCloseable {
     return ports.streamPort();
   }
 
+  /** -1 before there is a certificate. */
+  public int apiPort() {
+    return readApi.remotePort();
+  }
+
+  public int apiLocalPort() {
+    return readApi.localPort();
+  }
+
   @Override
   public void close() {
     leadership.stop();
@@ -552,6 +588,7 @@ public final class Extender implements AutoCloseable {
       log.warn("open calls were not ended within {} s", STOP_S);
     }
     tokens.close();
+    readApi.close();
     schedulerMessages.close();
     api.close();
   }

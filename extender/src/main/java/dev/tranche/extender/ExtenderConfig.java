@@ -9,12 +9,15 @@ import java.util.Optional;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The effective configuration; {@link ExtenderFlags} says what each means.
  *
  * @param podIp a literal; empty unless a leader is elected
  * @param resources at least one
+ * @param api where remote callers of the read API ask; null: nowhere
+ * @param apiLocal where those from loopback do; null: nowhere
  * @param serviceAccount of the node plugins
  */
 public record ExtenderConfig(
@@ -31,6 +34,8 @@ public record ExtenderConfig(
     boolean leaderElect,
     Address stream,
     Address metrics,
+    @Nullable Address api,
+    @Nullable Address apiLocal,
     ServiceAccount serviceAccount,
     long assignmentAckTimeoutMs,
     long loadStaleAfterMs,
@@ -38,6 +43,7 @@ public record ExtenderConfig(
     MemoryGuard memoryGuard,
     int offeredNodesMax,
     boolean gpuMetrics) {
+  private static final String OFF = "off";
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
   private static final Pattern ADDRESS = Pattern.compile("\\[?([^\\[\\]]+)]?:(\\d{1,5})");
@@ -51,6 +57,11 @@ public record ExtenderConfig(
     public String toString() {
       return host + ":" + port;
     }
+  }
+
+  /** The ClusterRole whose bearers may read the API. */
+  String viewerRole() {
+    return name + "-viewer";
   }
 
   /** The name in the certificate that kube-scheduler shows. */
@@ -87,6 +98,8 @@ public record ExtenderConfig(
             flags.leaderElect,
             reader.address("--stream-address", flags.streamAddress),
             reader.address("--metrics-address", flags.metricsAddress),
+            reader.optionalAddress("--api-address", flags.apiAddress),
+            reader.loopbackAddress("--api-local-address", flags.apiLocalAddress),
             reader.serviceAccount(flags.nodePluginServiceAccount),
             reader.millis("--assignment-ack-timeout-ms", flags.assignmentAckTimeoutMs, 10, 5_000),
             reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000),
@@ -185,6 +198,27 @@ public record ExtenderConfig(
         return new Address("", 0);
       }
       return new Address(matcher.group(1), Integer.parseInt(matcher.group(2)));
+    }
+
+    @Nullable Address optionalAddress(String flag, String value) {
+      return value.equals(OFF) ? null : address(flag, value);
+    }
+
+    /** Whoever reaches it may read, so that nobody else may. */
+    @Nullable Address loopbackAddress(String flag, String value) {
+      Address address = optionalAddress(flag, value);
+      if (address != null && !loopback(address.host())) {
+        wrong(flag, value, "a port of a loopback address, such as 127.0.0.1:9445, or off");
+      }
+      return address;
+    }
+
+    private static boolean loopback(String host) {
+      try {
+        return host.isEmpty() || InetAddress.ofLiteral(host).isLoopbackAddress();
+      } catch (IllegalArgumentException name) {
+        return false;
+      }
     }
 
     ServiceAccount serviceAccount(String value) {

@@ -100,6 +100,19 @@ final class ExtenderFlags {
   String metricsAddress = "";
 
   @Option(
+      names = "--api-address",
+      defaultValue = "${env:TRANCHE_API_ADDRESS:-off}",
+      description = "Where the read API is served over TLS to who shows a token, or off.")
+  String apiAddress = "";
+
+  @Option(
+      names = "--api-local-address",
+      defaultValue = "${env:TRANCHE_API_LOCAL_ADDRESS:-off}",
+      description =
+          "Where the read API is served to kubectl port-forward, which needs no token: a loopback address, or off.")
+  String apiLocalAddress = "";
+
+  @Option(
       names = "--node-plugin-service-account",
       defaultValue = "${env:TRANCHE_NODE_PLUGIN_SERVICE_ACCOUNT:-}",
       description = "The only one that may report, namespace:name.")

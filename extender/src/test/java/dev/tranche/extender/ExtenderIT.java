@@ -401,6 +401,8 @@ final class ExtenderIT {
         service,
         new ExtenderConfig.Address("127.0.0.1", 0),
         new ExtenderConfig.Address("127.0.0.1", 0),
+        new ExtenderConfig.Address("127.0.0.1", 0),
+        new ExtenderConfig.Address("127.0.0.1", 0),
         new ExtenderConfig.ServiceAccount(NAMESPACE, "tranche-node-plugin"),
         2_000,
         15_000,

@@ -10,6 +10,7 @@ import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.api.model.ServiceBuilder;
 import io.fabric8.kubernetes.api.model.authentication.TokenReview;
 import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
+import io.fabric8.kubernetes.api.model.authorization.v1.SubjectAccessReviewBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMixedDispatcher;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
@@ -35,10 +36,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** An API server that carries out bindings as the real one does: node and annotations at once. */
 final class MockCluster implements AutoCloseable {
   private static final String NAMESPACE = "gpu";
+
+  /** Tokens of people begin so, and are their names. */
+  private static final String USER = "user-";
+
   private static final String VERBS = "tranche-extender-verbs";
   private final KubernetesMockServer server;
   private final KubernetesClient client;
   private final Set<String> accepted = ConcurrentHashMap.newKeySet();
+  private final Set<String> viewers = ConcurrentHashMap.newKeySet();
   private final AtomicInteger reviews = new AtomicInteger();
 
   MockCluster() {
@@ -120,6 +126,17 @@ final class MockCluster implements AutoCloseable {
   }
 
   private static TokenReview review(String token) {
+    if (token.startsWith(USER)) {
+      return new TokenReviewBuilder()
+          .withNewStatus()
+          .withAuthenticated(true)
+          .withNewUser()
+          .withUsername(token)
+          .withGroups("system:authenticated")
+          .endUser()
+          .endStatus()
+          .build();
+    }
     String account =
         token.equals("token-of-default") ? "team-a:default" : "gpu:tranche-node-plugin";
     return new TokenReviewBuilder()
@@ -133,6 +150,40 @@ final class MockCluster implements AutoCloseable {
         .endUser()
         .endStatus()
         .build();
+  }
+
+  /** Of non-resource URLs, by {@link #mayView} and by what every account may. */
+  void reviewAccess() {
+    server
+        .expect()
+        .post()
+        .withPath("/apis/authorization.k8s.io/v1/subjectaccessreviews")
+        .andReply(
+            201,
+            request -> {
+              var spec = new JsonObject(request.getBody().readUtf8()).getJsonObject("spec");
+              var url = spec.getJsonObject("nonResourceAttributes");
+              boolean allowed =
+                  url.getString("verb").equals("get")
+                      && mayGet(spec.getString("user"), url.getString("path"));
+              return new SubjectAccessReviewBuilder()
+                  .withNewStatus()
+                  .withAllowed(allowed)
+                  .endStatus()
+                  .build();
+            })
+        .always();
+  }
+
+  /** The chart's ClusterRole is bound to that user. */
+  void mayView(String user) {
+    viewers.add(user);
+  }
+
+  boolean mayGet(String user, String path) {
+    // The ClusterRole system:discovery is bound to all who are authenticated.
+    return path.startsWith("/api/")
+        || (viewers.contains(user) && path.startsWith("/tranche/api/v1/"));
   }
 
   /** How many tokens the API server was asked about. */

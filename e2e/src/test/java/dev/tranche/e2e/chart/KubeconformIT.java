@@ -75,6 +75,8 @@ class KubeconformIT {
         "--set config.name=theirs,nodeSelector.gpus=true,tolerations=null",
         "--set webhook.enabled=false,extender.enabled=false,monitoring.podMonitor.enabled=true",
         "--set extender.enabled=false",
+        "--set extender.api.enabled=false,networkPolicies.enabled=true",
+        "--set networkPolicies.enabled=true,networkPolicies.apiCidrs[0]=10.0.0.0/8",
         "--set nodePlugin.enabled=false,extender.enabled=false",
         "--set webhook.compat.kai=true,webhook.compat.hami=true,replicas=1",
         MPS,

@@ -31,6 +31,7 @@ class RightsTest {
         List.<Map<String, Object>>of(
             Map.of("extender.enabled", false),
             Map.of("guard.enabled", false),
+            Map.of("extender.api.enabled", false),
             Map.of("extender.enabled", false, "webhook.enabled", false))) {
       assertThat(all).containsAll(Rights.of(render(less)));
     }

@@ -8,6 +8,8 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.snapshot.Evaluations;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -15,8 +17,22 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 
-/** A picture of all that the extender knows, taken on its loop and read elsewhere. */
-public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, int waitingPods) {
+/**
+ * A picture of all that the extender knows, taken on its loop and read elsewhere.
+ *
+ * @param waitingPods rejected ones that are woken when a GPU has room
+ * @param pods that ask for GPUs, in no order
+ */
+public record Inspection(
+    List<Node> nodes,
+    Map<String, Integer> holdsByStage,
+    int waitingPods,
+    List<PodFacts> pods,
+    Instant at) {
+  public Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, int waitingPods) {
+    this(nodes, holdsByStage, waitingPods, List.of(), Instant.EPOCH);
+  }
+
   public record Node(
       String name, NodeView.Availability availability, List<Gpu> gpus, List<Hold> unplaced) {}
 
@@ -24,6 +40,7 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
    * @param ageMs of the last reading; -1 without one
    * @param formerReplicas R that a pod's share was sized for, by uid, where it is not the GPU's R
    *     of now
+   * @param reading the last one, for what single pods use
    */
   public record Gpu(
       GpuView view,
@@ -32,7 +49,27 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
       long memoryUsedBytes,
       long ageMs,
       List<Hold> holds,
-      Map<String, Integer> formerReplicas) {}
+      Map<String, Integer> formerReplicas,
+      Optional<LoadReading> reading) {
+    public Gpu(
+        GpuView view,
+        int strayReplicas,
+        double smMean,
+        long memoryUsedBytes,
+        long ageMs,
+        List<Hold> holds,
+        Map<String, Integer> formerReplicas) {
+      this(
+          view,
+          strayReplicas,
+          smMean,
+          memoryUsedBytes,
+          ageMs,
+          holds,
+          formerReplicas,
+          Optional.empty());
+    }
+  }
 
   /**
    * @param waitingPods rejected ones that are woken when a GPU has room
@@ -51,7 +88,12 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
         nodes.add(node);
       }
     }
-    return new Inspection(nodes, stages, waitingPods);
+    return new Inspection(
+        nodes,
+        stages,
+        waitingPods,
+        List.copyOf(ledger.pods()),
+        Instant.now().truncatedTo(ChronoUnit.MILLIS));
   }
 
   /** As it is called in metrics and pages. */
@@ -78,7 +120,8 @@ public record Inspection(List<Node> nodes, Map<String, Integer> holdsByStage, in
               reading.map(LoadReading::memoryUsedBytes).orElse(0L),
               reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
               here,
-              formerReplicas(ledger, here, views.get(i).replicas())));
+              formerReplicas(ledger, here, views.get(i).replicas()),
+              reading));
     }
     return new Node(
         name,

@@ -15,7 +15,7 @@ import java.util.Map;
  * @param nearest at most {@link #NODES_MAX}, the nearest to fitting first
  * @param byReason in the order of the checks
  */
-record Refusals(List<Evaluation> nearest, int count, Map<Reason, Integer> byReason) {
+public record Refusals(List<Evaluation> nearest, int count, Map<Reason, Integer> byReason) {
   static final int NODES_MAX = 8;
   static final Refusals NONE = new Refusals(List.of(), 0, Map.of());
 

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * The newest picture of all that the extender knows, shared by all who ask: it costs time of the
  * loop that decides, so one is taken at a time, and one a second at most.
  */
-final class Inspections {
+public final class Inspections {
   static final long AGE_MS_MAX = 1_000;
 
   private final Supplier<Future<Inspection>> taken;
@@ -18,12 +18,15 @@ final class Inspections {
   private @Nullable Future<Inspection> latest;
   private long atMs;
 
-  Inspections(Supplier<Future<Inspection>> taken, LongSupplier clockMs) {
+  /**
+   * @param taken on the loop
+   */
+  public Inspections(Supplier<Future<Inspection>> taken, LongSupplier clockMs) {
     this.taken = taken;
     this.clockMs = clockMs;
   }
 
-  synchronized Future<Inspection> latest() {
+  public synchronized Future<Inspection> latest() {
     Future<Inspection> known = latest;
     long nowMs = clockMs.getAsLong();
     if (known != null && (!known.isComplete() || nowMs - atMs < AGE_MS_MAX)) {

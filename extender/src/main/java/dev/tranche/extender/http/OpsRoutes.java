@@ -26,7 +26,6 @@ import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Function;
-import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 import java.util.zip.GZIPOutputStream;
 import org.slf4j.Logger;
@@ -58,7 +57,6 @@ public final class OpsRoutes {
   private final Function<String, Future<Optional<NodeFilter>>> filters;
 
   /**
-   * @param inspection taken on the loop
    * @param gpuMetrics whether there are series of each GPU while this replica may decide
    * @param missing what readiness lacks beside what the gate says, as a sentence
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
@@ -67,15 +65,14 @@ public final class OpsRoutes {
   public OpsRoutes(
       ReadinessGate readiness,
       Explain explain,
-      Supplier<Inspection> inspection,
+      Inspections inspections,
       Loop loop,
       PrometheusMeterRegistry registry,
       GpuCollector gpus,
       boolean gpuMetrics,
       Supplier<Optional<String>> missing,
       Function<String, Future<Optional<String>>> schedulerMessages,
-      Function<String, Future<Optional<NodeFilter>>> filters,
-      LongSupplier clockMs) {
+      Function<String, Future<Optional<NodeFilter>>> filters) {
     this.readiness = readiness;
     this.explain = explain;
     this.loop = loop;
@@ -85,7 +82,7 @@ public final class OpsRoutes {
     this.missing = missing;
     this.schedulerMessages = schedulerMessages;
     this.filters = filters;
-    this.inspections = new Inspections(() -> loop.ask(inspection), clockMs);
+    this.inspections = inspections;
     this.shed =
         Counter.builder("tranche.extender.pages.shed")
             .description("Pages of the metrics port refused because others are being made.")

@@ -9,7 +9,7 @@ import java.util.Map;
  * from which only tokens that are not accepted take for good. Of one event loop; time is a
  * parameter.
  */
-final class ReviewLimiter {
+public final class ReviewLimiter {
   /** As many nodes as may share an address, all of them at once. */
   static final int BURST = StreamServer.PER_ADDRESS_MAX;
 
@@ -29,19 +29,31 @@ final class ReviewLimiter {
     }
   }
 
+  private final int burst;
   private final Map<String, Bucket> byAddress = new LinkedHashMap<>();
 
-  boolean tryAcquire(String address, long nowMs) {
+  ReviewLimiter() {
+    this(BURST);
+  }
+
+  /**
+   * @param burst tokens of one address that may be refused at once
+   */
+  public ReviewLimiter(int burst) {
+    this.burst = burst;
+  }
+
+  public boolean tryAcquire(String address, long nowMs) {
     Bucket before = byAddress.remove(address);
     Bucket now = before == null ? new Bucket(0, nowMs) : before.at(nowMs);
-    boolean free = now.spent() < BURST;
+    boolean free = now.spent() < burst;
     makeRoom();
     byAddress.put(address, free ? new Bucket(now.spent() + 1, now.atMs()) : now);
     return free;
   }
 
-  /** It was a node's. */
-  void accepted(String address) {
+  /** It was a good one. */
+  public void accepted(String address) {
     byAddress.computeIfPresent(
         address, (same, now) -> now.spent() <= 1 ? null : new Bucket(now.spent() - 1, now.atMs()));
   }

@@ -1,0 +1,250 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.extender.http.Inspections;
+import dev.tranche.extender.readapi.ListQuery.Field;
+import dev.tranche.extender.readapi.ListQuery.Parsed;
+import dev.tranche.extender.readapi.Snapshot.PodRow;
+import dev.tranche.extender.verb.Explain;
+import dev.tranche.extender.verb.Explanations;
+import dev.tranche.extender.verb.Inspection;
+import dev.tranche.extender.verb.Loop;
+import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.regex.Pattern;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * What is answered, by path. The loop that decides only says what it knows, at most once a second
+ * for all lists; the rest is worked out on workers.
+ */
+final class Answers {
+  /** The loop looks at every node for a pod that it was not asked about. */
+  static final int EXPLANATIONS_PER_SECOND_MAX = 10;
+
+  private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?");
+
+  private final Vertx vertx;
+  private final Supplier<Loop> loop;
+  private final Inspections inspections;
+  private final Supplier<Optional<String>> notReady;
+  private final Explain explain;
+  private final Function<String, Future<Optional<String>>> schedulerMessages;
+  private final LongSupplier clockMs;
+  private final PodJson pods;
+  private final SummaryJson summary;
+  private final Buffer document = document();
+  private final Rate explanations = new Rate(EXPLANATIONS_PER_SECOND_MAX);
+  private volatile @Nullable Snapshot latest;
+
+  sealed interface Answer {
+    record Found(Buffer json) implements Answer {}
+
+    record Refused(Problem problem) implements Answer {}
+  }
+
+  /**
+   * @param notReady what is not known yet, as a sentence; asked on the loop
+   * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
+   */
+  Answers(
+      Vertx vertx,
+      Supplier<Loop> loop,
+      Inspections inspections,
+      Supplier<Optional<String>> notReady,
+      Explain explain,
+      Explanations traces,
+      Function<String, Future<Optional<String>>> schedulerMessages,
+      LongSupplier clockMs) {
+    this.vertx = vertx;
+    this.loop = loop;
+    this.inspections = inspections;
+    this.notReady = notReady;
+    this.explain = explain;
+    this.schedulerMessages = schedulerMessages;
+    this.clockMs = clockMs;
+    var reasons = new WaitingReasons(traces);
+    this.pods = new PodJson(reasons);
+    this.summary = new SummaryJson(reasons);
+  }
+
+  private static Buffer document() {
+    try (InputStream in = Answers.class.getResourceAsStream("openapi.json")) {
+      return Buffer.buffer(Objects.requireNonNull(in, "openapi.json").readAllBytes());
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  Future<Answer> of(Route route, MultiMap parameters) {
+    Instant now = Instant.now();
+    return switch (route) {
+      case Route.Summary() ->
+          list(List.of(), parameters, (seen, query) -> summary.of(seen, query, now));
+      case Route.Gpus() ->
+          list(GpuJson.FIELDS, parameters, (seen, query) -> gpus(seen, query, now));
+      case Route.Pods() ->
+          list(PodJson.FIELDS, parameters, (seen, query) -> pods(seen, query, now));
+      case Route.Pod(String namespace, String name) -> pod(namespace, name, parameters);
+      case Route.OpenApi() ->
+          Future.succeededFuture(
+              unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));
+    };
+  }
+
+  private Future<Answer> list(
+      List<Field> fields, MultiMap parameters, BiFunction<Snapshot, ListQuery, JsonObject> answer) {
+    return switch (ListQuery.parse(parameters, fields, Instant.now())) {
+      case Parsed.Refused(Problem problem) -> refused(problem);
+      case Parsed.Valid(ListQuery query) ->
+          whenReady(
+              () ->
+                  onWorker(
+                      inspection ->
+                          new Answer.Found(answer.apply(snapshot(inspection), query).toBuffer())));
+    };
+  }
+
+  private static JsonObject gpus(Snapshot seen, ListQuery query, Instant now) {
+    Instant at = seen.inspection.at();
+    return new JsonObject()
+        .put("time", at.toString())
+        .mergeIn(
+            Page.of(
+                "items",
+                seen.gpus,
+                Snapshot.GpuRow::key,
+                row -> GpuJson.admitted(row, query),
+                row -> GpuJson.of(row, at),
+                query,
+                now));
+  }
+
+  private JsonObject pods(Snapshot seen, ListQuery query, Instant now) {
+    return new JsonObject()
+        .put("time", seen.inspection.at().toString())
+        .mergeIn(
+            Page.of(
+                "items",
+                seen.pods,
+                PodRow::key,
+                row -> PodJson.admitted(row, query),
+                pods::of,
+                query,
+                now));
+  }
+
+  private Future<Answer> pod(String namespace, String name, MultiMap parameters) {
+    Optional<Answer> unknown = unknownParameter(parameters);
+    if (unknown.isPresent()) {
+      return Future.succeededFuture(unknown.get());
+    }
+    if (!NAME.matcher(namespace).matches() || !NAME.matcher(name).matches()) {
+      return refused(
+          Problem.badRequest(
+              new Problem.Invalid(
+                  "namespace/name",
+                  namespace + "/" + name,
+                  "names of Kubernetes: lower case letters, digits, dashes and dots")));
+    }
+    if (!explanations.tryAcquire(clockMs.getAsLong())) {
+      return refused(
+          Problem.tooMany(
+              "%d pods a second are explained; ask again in a second"
+                  .formatted(EXPLANATIONS_PER_SECOND_MAX)));
+    }
+    String key = namespace + "/" + name;
+    return whenReady(
+        () ->
+            loop.get()
+                .ask(() -> explain.of(key))
+                .compose(
+                    known ->
+                        known.isEmpty() ? refused(unknownPod(key)) : explained(key, known.get())));
+  }
+
+  private Future<Answer> explained(String key, Supplier<JsonObject> known) {
+    return onWorker(
+            inspection -> {
+              JsonObject explained = known.get();
+              Optional<JsonObject> row =
+                  snapshot(inspection).pods.stream()
+                      .filter(each -> each.pod().uid().equals(explained.getString("uid")))
+                      .findFirst()
+                      .map(pods::of);
+              return new Explained(explained, row);
+            })
+        .compose(
+            found ->
+                message(found.json(), key)
+                    .map(
+                        message ->
+                            new Answer.Found(
+                                ExplainJson.of(found.json(), found.row(), message).toBuffer())));
+  }
+
+  private record Explained(JsonObject json, Optional<JsonObject> row) {}
+
+  /** kube-scheduler may have excluded nodes before it asked us. */
+  private Future<Optional<String>> message(JsonObject explained, String key) {
+    return "waiting".equals(explained.getString("state"))
+        ? schedulerMessages.apply(key)
+        : Future.succeededFuture(Optional.empty());
+  }
+
+  private static Problem unknownPod(String key) {
+    return Problem.of(
+        404,
+        "Not found",
+        "nothing is known of pod %s: it asks for no GPU, does not exist, or was never filtered here"
+            .formatted(key));
+  }
+
+  private static Optional<Answer> unknownParameter(MultiMap parameters) {
+    return parameters.entries().stream()
+        .findFirst()
+        .map(p -> new Problem.Invalid(p.getKey(), p.getValue(), "no parameters"))
+        .map(invalid -> new Answer.Refused(Problem.badRequest(invalid)));
+  }
+
+  /** An empty list would say that there is nothing. */
+  private Future<Answer> whenReady(Supplier<Future<Answer>> answer) {
+    return loop.get()
+        .ask(notReady)
+        .compose(
+            lacks -> lacks.isPresent() ? refused(Problem.unavailable(lacks.get())) : answer.get());
+  }
+
+  private <T> Future<T> onWorker(Function<Inspection, T> work) {
+    return inspections.latest().compose(now -> vertx.executeBlocking(() -> work.apply(now), false));
+  }
+
+  /** Two at once may both make it; the later counts. */
+  @SuppressWarnings("ReferenceEquality")
+  private Snapshot snapshot(Inspection inspection) {
+    Snapshot known = latest;
+    if (known != null && known.inspection == inspection) {
+      return known;
+    }
+    Snapshot made = Snapshot.of(inspection);
+    latest = made;
+    return made;
+  }
+
+  private static Future<Answer> refused(Problem problem) {
+    return Future.succeededFuture(new Answer.Refused(problem));
+  }
+}

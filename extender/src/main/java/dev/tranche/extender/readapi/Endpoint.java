@@ -1,0 +1,188 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.extender.readapi.Answers.Answer;
+import io.vertx.core.Future;
+import io.vertx.core.Handler;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import java.util.Optional;
+import java.util.concurrent.Semaphore;
+import java.util.function.BiFunction;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Answers the requests of one port: so many at once, each within a time. */
+final class Endpoint implements Handler<HttpServerRequest> {
+  /** A page, a dashboard and some people; each answer is small. */
+  static final int AT_ONCE_MAX = 8;
+
+  private static final String JSON = "application/json";
+  private static final Logger log = LoggerFactory.getLogger(Endpoint.class);
+
+  private final Vertx vertx;
+  private final BiFunction<Route, MultiMap, Future<Answer>> answers;
+  private final Guard guard;
+  private final long answeredMsMax;
+  private final ReadApiMetrics metrics;
+  private final Semaphore free = new Semaphore(AT_ONCE_MAX);
+
+  /** Why a request may not pass, if it may not. */
+  @FunctionalInterface
+  interface Guard {
+    Future<Optional<Problem>> refusal(HttpServerRequest request, Route route);
+  }
+
+  /**
+   * @param answers completes on any thread
+   * @param answeredMsMax from a request's head to its answer's end
+   */
+  Endpoint(
+      Vertx vertx,
+      BiFunction<Route, MultiMap, Future<Answer>> answers,
+      Guard guard,
+      long answeredMsMax,
+      ReadApiMetrics metrics) {
+    this.vertx = vertx;
+    this.answers = answers;
+    this.guard = guard;
+    this.answeredMsMax = answeredMsMax;
+    this.metrics = metrics;
+  }
+
+  int inFlight() {
+    return AT_ONCE_MAX - free.availablePermits();
+  }
+
+  @Override
+  public void handle(HttpServerRequest request) {
+    Optional<Route> route = Route.of(String.valueOf(request.path()));
+    if (route.isEmpty()) {
+      refuse(
+          request,
+          Problem.of(
+              404,
+              "Not found",
+              "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods, /api/v1/pods/{namespace}/{name} and /api/v1/openapi.json"));
+    } else if (!HttpMethod.GET.equals(request.method())) {
+      refuse(request, Problem.methodNotAllowed());
+    } else {
+      guarded(request, route.get());
+    }
+  }
+
+  private void guarded(HttpServerRequest request, Route route) {
+    // Its answer comes later, and until then nobody reads.
+    request.pause();
+    onLoop(guard.refusal(request, route))
+        .onSuccess(
+            refusal -> {
+              request.resume();
+              refusal.ifPresentOrElse(
+                  problem -> refuse(request, problem), () -> bounded(request, route));
+            })
+        .onFailure(bug -> failed(request, bug));
+  }
+
+  /** Completed on the loop of the request. */
+  private <T> Future<T> onLoop(Future<T> elsewhere) {
+    var context = vertx.getOrCreateContext();
+    var promise = io.vertx.core.Promise.<T>promise();
+    elsewhere.onComplete(result -> context.runOnContext(here -> promise.handle(result)));
+    return promise.future();
+  }
+
+  private void bounded(HttpServerRequest request, Route route) {
+    if (!free.tryAcquire()) {
+      metrics.shed();
+      refuse(
+          request,
+          Problem.unavailable(
+              "%d requests are being answered; ask again in a second".formatted(AT_ONCE_MAX)));
+      return;
+    }
+    HttpServerResponse response = request.response();
+    long deadline = vertx.setTimer(answeredMsMax, late -> cut(request));
+    // The permit is kept until the work is done and nothing is left to send.
+    answer(request, route)
+        .compose(
+            answer ->
+                response.ended() || response.closed()
+                    ? Future.succeededFuture()
+                    : sent(request, answer))
+        .onComplete(
+            over -> {
+              vertx.cancelTimer(deadline);
+              free.release();
+            });
+  }
+
+  private Future<Void> sent(HttpServerRequest request, Answer answer) {
+    return switch (answer) {
+      case Answer.Refused(Problem problem) -> send(request, problem);
+      case Answer.Found(Buffer json) -> send(request.response(), 200, JSON, json);
+    };
+  }
+
+  private Future<Answer> answer(HttpServerRequest request, Route route) {
+    MultiMap parameters;
+    try {
+      parameters = request.params();
+    } catch (IllegalArgumentException malformed) {
+      return Future.succeededFuture(
+          new Answer.Refused(
+              Problem.badRequest("the query is malformed: % begins two hexadecimal digits")));
+    }
+    Function<Throwable, Answer> bug =
+        failure -> {
+          log.error("{} failed", route, failure);
+          return new Answer.Refused(Problem.failed());
+        };
+    try {
+      return onLoop(answers.apply(route, parameters)).otherwise(bug);
+    } catch (RuntimeException failure) {
+      return Future.succeededFuture(bug.apply(failure));
+    }
+  }
+
+  private void cut(HttpServerRequest request) {
+    metrics.cut();
+    if (request.response().headWritten()) {
+      var _ = request.connection().close();
+    } else {
+      refuse(
+          request,
+          Problem.unavailable(
+              "the answer took longer than %d ms; ask again later".formatted(answeredMsMax)));
+    }
+  }
+
+  private void failed(HttpServerRequest request, Throwable bug) {
+    log.error("a request could not be judged", bug);
+    request.resume();
+    refuse(request, Problem.failed());
+  }
+
+  private void refuse(HttpServerRequest request, Problem problem) {
+    var _ = send(request, problem);
+  }
+
+  private Future<Void> send(HttpServerRequest request, Problem problem) {
+    problem.headers().forEach(request.response()::putHeader);
+    return send(request.response(), problem.status(), Problem.TYPE, problem.json().toBuffer());
+  }
+
+  private Future<Void> send(HttpServerResponse response, int status, String type, Buffer body) {
+    metrics.answered(status);
+    return response
+        .setStatusCode(status)
+        .putHeader("Content-Type", type)
+        .putHeader("Cache-Control", "no-store")
+        .putHeader("X-Content-Type-Options", "nosniff")
+        .end(body);
+  }
+}

@@ -1,0 +1,106 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.ServerSSLOptions;
+import io.vertx.core.net.SocketAddress;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One port, with its limits. Scheduling does without it: where it cannot be opened it is tried
+ * again, and the log says so.
+ */
+final class Port {
+  private static final long OPEN_AGAIN_MS = 10_000;
+  private static final Logger log = LoggerFactory.getLogger(Port.class);
+
+  private final Vertx vertx;
+  private final LimitedTransport transport;
+  private final String name;
+  private final @Nullable SocketAddress address;
+  private final ConnectionLimiter connections;
+  private final Endpoint endpoint;
+  private @Nullable PemKeyCertOptions certificate;
+  private volatile @Nullable HttpServer server;
+
+  /**
+   * @param address null: it stays closed
+   */
+  Port(
+      Vertx vertx,
+      LimitedTransport transport,
+      String name,
+      @Nullable SocketAddress address,
+      ConnectionLimits limits,
+      Endpoint endpoint,
+      ExtenderMetrics metrics) {
+    this.vertx = vertx;
+    this.transport = transport;
+    this.name = name;
+    this.address = address;
+    this.connections = new ConnectionLimiter(limits);
+    this.endpoint = endpoint;
+    if (address != null) {
+      metrics.connections(name, connections);
+    }
+  }
+
+  /** With the newest certificate, where it has one. */
+  synchronized void open(HttpServerOptions options) {
+    SocketAddress to = address;
+    if (to == null) {
+      return;
+    }
+    if (certificate != null) {
+      options.setKeyCertOptions(certificate);
+    }
+    HttpServer opening =
+        vertx
+            .createHttpServer(transport.limit(options, name, connections))
+            .requestHandler(
+                request -> {
+                  connections.requested(request.remoteAddress());
+                  endpoint.handle(request);
+                });
+    server = opening;
+    opening
+        .listen(to)
+        .onSuccess(open -> log.info("the read API listens on {} ({})", to, name))
+        .onFailure(
+            failure -> {
+              log.error(
+                  "the read API cannot listen on {} ({}); it is tried again in {} s",
+                  to,
+                  name,
+                  OPEN_AGAIN_MS / 1_000,
+                  failure);
+              vertx.setTimer(OPEN_AGAIN_MS, due -> open(options));
+            });
+  }
+
+  /** New handshakes use it. */
+  synchronized void certified(HttpServerOptions options, PemKeyCertOptions newest) {
+    boolean first = certificate == null;
+    certificate = newest;
+    HttpServer open = server;
+    if (first) {
+      open(options);
+    } else if (open != null) {
+      open.updateSSLOptions(new ServerSSLOptions().setUseAlpn(true).setKeyCertOptions(newest))
+          .onFailure(failure -> log.error("the read API's certificate was not renewed", failure));
+    }
+  }
+
+  int number() {
+    HttpServer open = server;
+    return open == null ? -1 : Math.max(-1, open.actualPort());
+  }
+}

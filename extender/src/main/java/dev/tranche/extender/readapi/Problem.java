@@ -1,0 +1,101 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.api.Printable;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Why a request is refused: a problem document of RFC 9457.
+ *
+ * @param detail what is wrong and what to do
+ * @param errors the parameters that are wrong; empty where it is something else
+ * @param headers of the response
+ */
+record Problem(
+    int status, String title, String detail, List<Invalid> errors, Map<String, String> headers) {
+  static final String TYPE = "application/problem+json";
+
+  private static final String RETRY_AFTER = "Retry-After";
+
+  /**
+   * A parameter that is wrong.
+   *
+   * @param value as it was sent
+   * @param allowed as the end of a sentence
+   */
+  record Invalid(String field, String value, String allowed) {
+    Invalid {
+      field = Printable.value(field);
+      value = Printable.value(value);
+    }
+
+    private String sentence() {
+      return "%s is \"%s\"; allowed: %s".formatted(field, value, allowed);
+    }
+  }
+
+  static Problem badRequest(Invalid invalid) {
+    return new Problem(400, "Invalid parameter", invalid.sentence(), List.of(invalid), Map.of());
+  }
+
+  static Problem badRequest(String detail) {
+    return of(400, "Invalid request", detail);
+  }
+
+  static Problem expired(Invalid invalid) {
+    return new Problem(410, "Continue expired", invalid.sentence(), List.of(invalid), Map.of());
+  }
+
+  static Problem of(int status, String title, String detail) {
+    return new Problem(status, title, detail, List.of(), Map.of());
+  }
+
+  static Problem unauthorized(String detail) {
+    return new Problem(
+        401, "Unauthorized", detail, List.of(), Map.of("WWW-Authenticate", "Bearer"));
+  }
+
+  static Problem methodNotAllowed() {
+    return new Problem(
+        405,
+        "Method not allowed",
+        "this API is read-only; the only method is GET",
+        List.of(),
+        Map.of("Allow", "GET"));
+  }
+
+  static Problem tooMany(String detail) {
+    return new Problem(429, "Too many requests", detail, List.of(), Map.of(RETRY_AFTER, "1"));
+  }
+
+  static Problem unavailable(String detail) {
+    return new Problem(503, "Service unavailable", detail, List.of(), Map.of(RETRY_AFTER, "1"));
+  }
+
+  static Problem failed() {
+    return of(500, "Internal error", "the extender failed; its log says how");
+  }
+
+  JsonObject json() {
+    var json =
+        new JsonObject()
+            .put("type", "about:blank")
+            .put("title", title)
+            .put("status", status)
+            .put("detail", detail);
+    if (!errors.isEmpty()) {
+      var array = new JsonArray();
+      errors.forEach(
+          e ->
+              array.add(
+                  new JsonObject()
+                      .put("field", e.field())
+                      .put("value", e.value())
+                      .put("allowed", e.allowed())));
+      json.put("errors", array);
+    }
+    return json;
+  }
+}

@@ -1,0 +1,134 @@
+package dev.tranche.extender.readapi;
+
+import com.github.benmanes.caffeine.cache.Ticker;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.extender.http.Inspections;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.verb.Explain;
+import dev.tranche.extender.verb.Explanations;
+import dev.tranche.extender.verb.Loop;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.SocketAddress;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The read API's two ports. What it says names the pods of all tenants, so that remote callers show
+ * a token that may read it; who comes from loopback comes by {@code kubectl port-forward}, which
+ * the API server has authorized.
+ */
+public final class ReadApi implements AutoCloseable {
+  private static final ConnectionLimits REMOTE = ConnectionLimits.of(64, 16);
+
+  /** All come from one address. */
+  private static final ConnectionLimits LOCAL = ConnectionLimits.of(32, 32);
+
+  private static final int IDLE_S_MAX = 60;
+  private static final long ANSWERED_MS_MAX = 10_000;
+
+  private final AccessReviewer reviewer;
+  private final Port remote;
+  private final Port local;
+
+  /**
+   * What is told.
+   *
+   * @param notReady what is not known yet, as a sentence; asked on the loop
+   * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
+   */
+  public record Sources(
+      Supplier<Loop> loop,
+      Inspections inspections,
+      Supplier<Optional<String>> notReady,
+      Explain explain,
+      Explanations explanations,
+      Function<String, Future<Optional<String>>> schedulerMessages,
+      LongSupplier clockMs) {}
+
+  /**
+   * @param transport of the Vert.x
+   * @param remote where remote callers ask; null: nowhere
+   * @param local on loopback; null: nowhere
+   * @param clusterRole that lets remote callers in
+   * @param client with a request timeout
+   */
+  public ReadApi(
+      Vertx vertx,
+      LimitedTransport transport,
+      @Nullable SocketAddress remote,
+      @Nullable SocketAddress local,
+      String clusterRole,
+      KubernetesClient client,
+      Sources sources,
+      ExtenderMetrics metrics) {
+    this.reviewer = new AccessReviewer(client, metrics);
+    var access = new Access(reviewer, clusterRole, Ticker.systemTicker());
+    var counted = new ReadApiMetrics(metrics);
+    var answers =
+        new Answers(
+            vertx,
+            sources.loop(),
+            sources.inspections(),
+            sources.notReady(),
+            sources.explain(),
+            sources.explanations(),
+            sources.schedulerMessages(),
+            sources.clockMs());
+    Endpoint.Guard byToken =
+        (request, route) ->
+            access.refusal(
+                request.getHeader("Authorization"),
+                route.right(),
+                request.connection().remoteAddress().hostAddress());
+    var remoteEndpoint = new Endpoint(vertx, answers::of, byToken, ANSWERED_MS_MAX, counted);
+    var localEndpoint =
+        new Endpoint(vertx, answers::of, new LocalHosts(), ANSWERED_MS_MAX, counted);
+    this.remote = new Port(vertx, transport, "api", remote, REMOTE, remoteEndpoint, metrics);
+    this.local = new Port(vertx, transport, "api-local", local, LOCAL, localEndpoint, metrics);
+    metrics.gauge(
+        "tranche.extender.read.api.in.flight",
+        "Requests of the read API that are being answered; bounded.",
+        () -> remoteEndpoint.inFlight() + localEndpoint.inFlight());
+    metrics.gauge(
+        "tranche.extender.read.api.verdicts",
+        "Tokens' rights to the read API that are remembered; bounded.",
+        access::remembered);
+  }
+
+  /** The port on loopback; it is tried again where it cannot be opened. */
+  public void openLocal() {
+    local.open(options().setHttp2ClearTextEnabled(false));
+  }
+
+  /** Opens the remote port with the first certificate; the later ones renew it. */
+  public void certified(PemKeyCertOptions certificate) {
+    remote.certified(options().setSsl(true).setUseAlpn(true), certificate);
+  }
+
+  private static HttpServerOptions options() {
+    return new HttpServerOptions().setIdleTimeout(IDLE_S_MAX);
+  }
+
+  /** -1 while it is closed. */
+  public int remotePort() {
+    return remote.number();
+  }
+
+  /** -1 while it is closed. */
+  public int localPort() {
+    return local.number();
+  }
+
+  @Override
+  public void close() {
+    reviewer.close();
+  }
+}

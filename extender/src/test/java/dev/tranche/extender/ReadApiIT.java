@@ -1,0 +1,303 @@
+package dev.tranche.extender;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.readapi.OpenApi;
+import dev.tranche.extender.stream.FakeNode;
+import io.fabric8.kubernetes.api.model.BindingBuilder;
+import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonObject;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.util.List;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLEngine;
+import javax.net.ssl.TrustManager;
+import javax.net.ssl.X509ExtendedTrustManager;
+import org.jspecify.annotations.Nullable;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The read API over real sockets, with an API server that reviews tokens and rights. */
+final class ReadApiIT {
+  private static final long GIB = 1L << 30;
+  private static final String GPUS = "/api/v1/gpus";
+  private static final String VIEWER = "user-viewer";
+
+  private final MockCluster cluster = new MockCluster();
+  private final Vertx vertx = Vertx.vertx();
+  private HttpClient http;
+  private Extender extender;
+  private FakeNode node;
+
+  @BeforeEach
+  void start() throws Exception {
+    cluster.reviewTokens();
+    cluster.reviewAccess();
+    cluster.certificate();
+    cluster.mayView(VIEWER);
+    cluster.node("node-a");
+    cluster.pod("trainer", 3);
+    extender = new Extender(ExtenderIT.config(), cluster.client());
+    extender.start().toCompletionStage().toCompletableFuture().get();
+    ExtenderIT.until(
+        Duration.ofSeconds(20),
+        () -> extender.streamPort() > 0 && extender.apiPort() > 0 && extender.apiLocalPort() > 0);
+    node =
+        new FakeNode(
+            vertx,
+            extender.streamPort(),
+            "token-of-node-a",
+            FakeNode.node(
+                    "node-a",
+                    FakeNode.gpu("GPU-a0", 0, 5, GIB),
+                    FakeNode.gpu("GPU-a1", 1, 80, 8 * GIB))
+                .build());
+    var trusting = SSLContext.getInstance("TLS");
+    trusting.init(null, new TrustManager[] {new AnyCertificate()}, null);
+    http = HttpClient.newBuilder().sslContext(trusting).build();
+    ExtenderIT.until(Duration.ofSeconds(20), () -> local(GPUS).body().contains("GPU-a1"));
+  }
+
+  @AfterEach
+  void stop() {
+    node.close();
+    extender.close();
+    vertx.close().await();
+    cluster.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/api/v1/summary, /api/v1/summary",
+    "/api/v1/gpus?health=Healthy&limit=1, /api/v1/gpus",
+    "/api/v1/pods?state=Waiting, /api/v1/pods",
+    "/api/v1/pods/team-a/trainer, '/api/v1/pods/{namespace}/{name}'",
+    "/api/v1/openapi.json, /api/v1/openapi.json",
+  })
+  void realAnswers_areWhatTheServedDocumentDescribes(String asked, String path) throws Exception {
+    for (HttpResponse<String> answer : List.of(local(asked), remote(asked, VIEWER))) {
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+      assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/json");
+      OpenApi.assertDescribed(path, 200, answer.body());
+    }
+  }
+
+  @Test
+  void podThatHoldsAGpu_isShownWithIt() throws Exception {
+    cluster.carryOut(
+        new BindingBuilder()
+            .withNewMetadata()
+            .withName("trainer")
+            .addToAnnotations(Names.GPU, "GPU-a0")
+            .endMetadata()
+            .withNewTarget()
+            .withName("node-a")
+            .endTarget()
+            .build());
+    ExtenderIT.until(
+        Duration.ofSeconds(20),
+        () -> local(GPUS + "?namespace=team-a").body().contains("\"trainer\""));
+    JsonObject gpu = json(local(GPUS + "?namespace=team-a")).getJsonArray("items").getJsonObject(0);
+    assertThat(gpu.getString("uuid")).isEqualTo("GPU-a0");
+    assertThat(gpu.getJsonObject("granted").getString("gpus")).isEqualTo("300m");
+    HttpResponse<String> pods = local("/api/v1/pods?node=node-a&state=Bound");
+    assertThat(json(pods).getJsonArray("items")).hasSize(1);
+  }
+
+  @Test
+  void gpus_arePaged() throws Exception {
+    JsonObject first = json(local(GPUS + "?limit=1"));
+    String position = first.getJsonObject("metadata").getString("continue");
+    JsonObject second = json(local(GPUS + "?limit=1&continue=" + position));
+    assertThat(first.getJsonArray("items").getJsonObject(0).getString("uuid")).isEqualTo("GPU-a0");
+    assertThat(second.getJsonArray("items").getJsonObject(0).getString("uuid")).isEqualTo("GPU-a1");
+    assertThat(second.getJsonObject("metadata").containsKey("continue")).isFalse();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/api/v1/gpus?limit=0, 400, limit is \"0\"; allowed",
+    "/api/v1/gpus?pod=x, 400, pod is \"x\"; allowed",
+    "/api/v1/pods?state=Asleep, 400, 'Bound, Ended, Scheduling, Waiting'",
+    "/api/v1/pods/team-a/none, 404, nothing is known of pod team-a/none",
+    "/api/v1/pods/team-a/%3Cscript%3E, 400, lower case letters",
+    "/api/v1/openapi.json?x=y, 400, no parameters",
+    "/nothing, 404, there are /api/v1/summary",
+  })
+  void wrongRequests_areProblemsThatSayWhatIsAllowed(String asked, int status, String said)
+      throws Exception {
+    HttpResponse<String> answer = local(asked);
+    problem(answer, status, said);
+    assertThat(answer.headers().firstValue("X-Content-Type-Options")).hasValue("nosniff");
+  }
+
+  @Test
+  void otherMethods_areRefused() throws Exception {
+    var request =
+        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + extender.apiLocalPort() + GPUS))
+            .POST(HttpRequest.BodyPublishers.ofString("{}"))
+            .build();
+    HttpResponse<String> answer = http.send(request, HttpResponse.BodyHandlers.ofString());
+    problem(answer, 405, "read-only");
+    assertThat(answer.headers().firstValue("Allow")).hasValue("GET");
+  }
+
+  @Test
+  void remoteCallers_needAToken_thatMayRead() throws Exception {
+    HttpResponse<String> without = remote(GPUS, null);
+    problem(without, 401, "Authorization: Bearer <token>");
+    assertThat(without.headers().firstValue("WWW-Authenticate")).hasValue("Bearer");
+    problem(remote(GPUS, "nonsense"), 401, "does not accept the token");
+    problem(remote(GPUS, "user-stranger"), 403, "bind the ClusterRole tranche-viewer");
+    problem(remote(GPUS, "token-of-node-a"), 403, "tranche-node-plugin");
+    assertThat(remote(GPUS, VIEWER).statusCode()).isEqualTo(200);
+  }
+
+  /** As in every cluster, each account may get /api/* of the API server. */
+  @Test
+  void discoveryOfTheApiServer_isNoRight() throws Exception {
+    assertThat(cluster.mayGet("user-stranger", "/api/v1/gpus")).isTrue();
+    assertThat(remote(GPUS, "user-stranger").statusCode()).isEqualTo(403);
+  }
+
+  @Test
+  void tokenOfASecond_isReviewedOnce() throws Exception {
+    int before = cluster.reviews();
+    for (int i = 0; i < 5; i++) {
+      assertThat(remote(GPUS, VIEWER).statusCode()).isEqualTo(200);
+    }
+    assertThat(cluster.reviews()).isEqualTo(before + 1);
+  }
+
+  @Test
+  void randomTokens_areNotAllReviewed() throws Exception {
+    int before = cluster.reviews();
+    HttpResponse<String> answer = remote(GPUS, "random");
+    for (int i = 0; i < 200 && answer.statusCode() != 429; i++) {
+      answer = remote(GPUS, "random-" + i);
+    }
+    problem(answer, 429, "too many tokens from this address");
+    assertThat(answer.headers().firstValue("Retry-After")).hasValue("1");
+    assertThat(cluster.reviews() - before).isLessThan(150);
+    assertThat(local(GPUS).statusCode()).as("on loopback").isEqualTo(200);
+    assertThat(metrics()).contains("tranche_extender_read_api_answers_total{code=\"429\"} 1");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"localhost", "127.0.0.1:9445", "[::1]:9445", "localhost:1"})
+  void namesOfThisHost_areLetInOnLoopback(String host) throws Exception {
+    assertThat(raw(host)).startsWith("HTTP/1.1 200");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"evil.example", "localhost.evil.example:9445", "127.0.0.1.nip.io"})
+  void otherNames_areRefusedOnLoopback(String host) throws Exception {
+    assertThat(raw(host)).startsWith("HTTP/1.1 403").contains("has to be localhost");
+  }
+
+  @Test
+  void malformedQuery_isRefused() throws Exception {
+    assertThat(raw("localhost", GPUS + "?node=%zz"))
+        .startsWith("HTTP/1.1 400")
+        .contains("malformed");
+  }
+
+  @Test
+  void bounds_haveTheirMetrics() throws Exception {
+    assertThat(metrics())
+        .contains(
+            "tranche_extender_connections{port=\"api\"}",
+            "tranche_extender_connections{port=\"api-local\"}",
+            "tranche_extender_connections_refused_total{port=\"api\"}",
+            "tranche_extender_api_queue_size{queue=\"access\"}",
+            "tranche_extender_read_api_answers_total{code=\"200\"}",
+            "tranche_extender_read_api_cut_total",
+            "tranche_extender_read_api_in_flight",
+            "tranche_extender_read_api_shed_total",
+            "tranche_extender_read_api_verdicts");
+  }
+
+  private static void problem(HttpResponse<String> answer, int status, String said) {
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(status);
+    assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/problem+json");
+    assertThat(json(answer).getString("detail")).contains(said);
+    OpenApi.assertDescribed(GPUS, status == 404 ? 400 : status, answer.body());
+  }
+
+  private static JsonObject json(HttpResponse<String> answer) {
+    return new JsonObject(answer.body());
+  }
+
+  private HttpResponse<String> local(String path) throws Exception {
+    return get("http://127.0.0.1:" + extender.apiLocalPort() + path, null);
+  }
+
+  private HttpResponse<String> remote(String path, @Nullable String token) throws Exception {
+    return get("https://localhost:" + extender.apiPort() + path, token);
+  }
+
+  private String metrics() throws Exception {
+    return get("http://127.0.0.1:" + extender.metricsPort() + "/metrics", null).body();
+  }
+
+  private HttpResponse<String> get(String url, @Nullable String token) throws Exception {
+    var request = HttpRequest.newBuilder(URI.create(url)).timeout(Duration.ofSeconds(20));
+    if (token != null) {
+      request.header("Authorization", "Bearer " + token);
+    }
+    return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+  }
+
+  private String raw(String host) throws Exception {
+    return raw(host, GPUS);
+  }
+
+  private String raw(String host, String path) throws Exception {
+    try (var socket = new Socket(InetAddress.getLoopbackAddress(), extender.apiLocalPort())) {
+      socket.setSoTimeout(20_000);
+      String request =
+          "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n".formatted(path, host);
+      socket.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
+      return new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+    }
+  }
+
+  /** The certificate signs itself. */
+  private static final class AnyCertificate extends X509ExtendedTrustManager {
+    @Override
+    public void checkClientTrusted(X509Certificate[] chain, String type, Socket socket) {}
+
+    @Override
+    public void checkServerTrusted(X509Certificate[] chain, String type, Socket socket) {}
+
+    @Override
+    public void checkClientTrusted(X509Certificate[] chain, String type, SSLEngine engine) {}
+
+    @Override
+    public void checkServerTrusted(X509Certificate[] chain, String type, SSLEngine engine) {}
+
+    @Override
+    public void checkClientTrusted(X509Certificate[] chain, String type) {}
+
+    @Override
+    public void checkServerTrusted(X509Certificate[] chain, String type) {}
+
+    @Override
+    public X509Certificate[] getAcceptedIssuers() {
+      return new X509Certificate[0];
+    }
+  }
+}

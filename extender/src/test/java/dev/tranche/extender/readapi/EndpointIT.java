@@ -1,0 +1,141 @@
+package dev.tranche.extender.readapi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.readapi.Answers.Answer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.json.JsonObject;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.Optional;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.LinkedBlockingQueue;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+
+/** How much one port does at once, and for how long. */
+final class EndpointIT {
+  private static final long LONG_MS = 60_000;
+  private static final Answer FOUND = new Answer.Found(Buffer.buffer("{}"));
+
+  private final Vertx vertx = Vertx.vertx();
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final ReadApiMetrics metrics = new ReadApiMetrics(new ExtenderMetrics(registry));
+
+  /** Answers that are being made. */
+  private final BlockingQueue<Promise<Answer>> made = new LinkedBlockingQueue<>();
+
+  @AfterEach
+  void stop() {
+    http.close();
+    vertx.close().await();
+  }
+
+  @Test
+  void moreThanAreAnsweredAtOnce_areToldToComeBack() throws Exception {
+    HttpServer server = serve(LONG_MS);
+    var first = new ArrayList<CompletableFuture<HttpResponse<String>>>();
+    var promises = new ArrayList<Promise<Answer>>();
+    for (int i = 0; i < Endpoint.AT_ONCE_MAX; i++) {
+      first.add(get(server));
+      promises.add(made.take());
+    }
+    HttpResponse<String> more = get(server).get();
+    assertThat(more.statusCode()).isEqualTo(503);
+    assertThat(more.headers().firstValue("Retry-After")).hasValue("1");
+    OpenApi.assertIs("Problem", more.body());
+    assertThat(count("shed")).isEqualTo(1);
+
+    promises.forEach(promise -> promise.complete(FOUND));
+    for (var answer : first) {
+      assertThat(answer.get().statusCode()).isEqualTo(200);
+    }
+    CompletableFuture<HttpResponse<String>> next = get(server);
+    made.take().complete(FOUND);
+    assertThat(next.get().statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void answerThatTakesTooLong_isGivenUp_andItsPlaceIsKeptUntilTheWorkIsDone() throws Exception {
+    HttpServer server = serve(100);
+    var promises = new ArrayList<Promise<Answer>>();
+    for (int i = 0; i < Endpoint.AT_ONCE_MAX; i++) {
+      HttpResponse<String> late = get(server).get();
+      assertThat(late.statusCode()).isEqualTo(503);
+      assertThat(new JsonObject(late.body()).getString("detail")).contains("took longer");
+      promises.add(made.take());
+    }
+    assertThat(count("cut")).isEqualTo(Endpoint.AT_ONCE_MAX);
+    assertThat(new JsonObject(get(server).get().body()).getString("detail"))
+        .contains("are being answered");
+    promises.forEach(promise -> promise.complete(FOUND));
+  }
+
+  @Test
+  void defect_isSaidWithoutItsWords_andFreesItsPlace() throws Exception {
+    HttpServer server = serve(LONG_MS);
+    for (int i = 0; i <= Endpoint.AT_ONCE_MAX; i++) {
+      CompletableFuture<HttpResponse<String>> answer = get(server);
+      made.take().fail("a secret of ours");
+      assertThat(answer.get().statusCode()).isEqualTo(500);
+      assertThat(answer.get().body()).doesNotContain("secret");
+    }
+  }
+
+  @Test
+  void pathsThatAreNotThere_askNoGuard() throws Exception {
+    HttpServer server =
+        listen(
+            new Endpoint(
+                vertx,
+                (route, parameters) -> Future.succeededFuture(FOUND),
+                (request, route) -> Future.failedFuture("the guard was asked"),
+                LONG_MS,
+                metrics));
+    assertThat(get(server, "/api/v1/nothing").get().statusCode()).isEqualTo(404);
+    assertThat(get(server, "/api/v1/gpus").get().statusCode()).isEqualTo(500);
+  }
+
+  private double count(String what) {
+    return registry.get("tranche.extender.read.api." + what).counter().count();
+  }
+
+  private HttpServer serve(long answeredMsMax) {
+    return listen(
+        new Endpoint(
+            vertx,
+            (route, parameters) -> {
+              Promise<Answer> promise = Promise.promise();
+              made.add(promise);
+              return promise.future();
+            },
+            (request, route) -> Future.succeededFuture(Optional.empty()),
+            answeredMsMax,
+            metrics));
+  }
+
+  private HttpServer listen(Endpoint endpoint) {
+    return vertx.createHttpServer().requestHandler(endpoint).listen(0, "127.0.0.1").await();
+  }
+
+  private CompletableFuture<HttpResponse<String>> get(HttpServer server) {
+    return get(server, "/api/v1/gpus");
+  }
+
+  private CompletableFuture<HttpResponse<String>> get(HttpServer server, String path) {
+    var uri = URI.create("http://127.0.0.1:" + server.actualPort() + path);
+    return http.sendAsync(
+        HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+  }
+}

@@ -1,0 +1,140 @@
+package dev.tranche.extender.readapi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import io.vertx.core.json.JsonObject;
+import java.time.Instant;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** What is answered of a small cluster is what the document describes. */
+final class OpenApiTest {
+  private static final ListQuery ALL = new ListQuery(Map.of(), 100, "");
+
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private final WaitingReasons reasons = new WaitingReasons(world.explanations);
+
+  @BeforeEach
+  void fill() {
+    var reading =
+        new LoadReading(
+            3 * FakeWorld.GIB,
+            0.25,
+            1,
+            world.nowMs,
+            Map.of("ns/held", 2 * FakeWorld.GIB),
+            Map.of("ns/held", 0.2));
+    world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
+    world.report("b", new Gpu("b0", 0.9, 10 * FakeWorld.GIB));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a")));
+    var waiting = FakeWorld.pod("waiting", 3);
+    world.state.apply(new Event.PodSeen(waiting));
+    world.filter().filter(waiting, List.of("b"), false);
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("unasked", 2)));
+  }
+
+  private Snapshot snapshot() {
+    return Snapshot.of(world.inspection());
+  }
+
+  @Test
+  void gpus_areDescribed_andTellWhoHoldsThem() {
+    Snapshot seen = snapshot();
+    assertThat(seen.gpus).hasSize(3);
+    for (var row : seen.gpus) {
+      OpenApi.assertIs("Gpu", GpuJson.of(row, seen.inspection.at()).encode());
+    }
+    JsonObject gpu = GpuJson.of(seen.gpus.getFirst(), seen.inspection.at());
+    assertThat(gpu.getJsonObject("granted"))
+        .isEqualTo(new JsonObject().put("gpus", "300m").put("memory", "3Gi"));
+    assertThat(gpu.getJsonObject("measured").getString("sm")).isEqualTo("250m");
+    JsonObject holder = gpu.getJsonArray("holders").getJsonObject(0);
+    assertThat(holder.getString("name")).isEqualTo("held");
+    assertThat(holder.getString("sm")).isEqualTo("200m");
+    assertThat(holder.getString("memory")).isEqualTo("2Gi");
+  }
+
+  @Test
+  void gpuWithoutAReading_saysNothingOfItsLoad() {
+    Snapshot seen = snapshot();
+    JsonObject gpu = GpuJson.of(seen.gpus.get(1), seen.inspection.at());
+    assertThat(gpu.getString("uuid")).isEqualTo("a1");
+    assertThat(gpu.containsKey("measured")).isFalse();
+    assertThat(gpu.getJsonObject("effective").containsKey("sm")).isFalse();
+  }
+
+  @Test
+  void pods_areDescribed_andWaitForAReason() {
+    var json = new PodJson(reasons);
+    List<JsonObject> pods = snapshot().pods.stream().map(json::of).toList();
+    pods.forEach(pod -> OpenApi.assertIs("Pod", pod.encode()));
+    assertThat(pods)
+        .extracting(pod -> pod.getString("name") + " " + pod.getString("state"))
+        .containsExactly("held Bound", "unasked Waiting", "waiting Waiting");
+    assertThat(pods.get(0).getJsonObject("used"))
+        .isEqualTo(new JsonObject().put("gpus", "200m").put("memory", "2Gi"));
+    assertThat(pods.get(1).getJsonObject("waiting").getString("reason")).isEqualTo("NotAsked");
+    assertThat(pods.get(2).getJsonObject("waiting").getString("reason")).isEqualTo("Memory");
+  }
+
+  @Test
+  void explanations_areDescribed_whateverBecameOfThePod() {
+    for (String name : List.of("held", "waiting", "unasked")) {
+      JsonObject explained = world.explain().of("ns/" + name).orElseThrow().get();
+      var row =
+          snapshot().pods.stream()
+              .filter(p -> p.pod().name().equals(name))
+              .findFirst()
+              .map(new PodJson(reasons)::of);
+      var message = Optional.of("0/1 nodes are available: 1 Insufficient nvidia.com/gpu.");
+      OpenApi.assertIs("PodDetail", ExplainJson.of(explained, row, message).encode());
+      OpenApi.assertIs(
+          "PodDetail", ExplainJson.of(explained, Optional.empty(), Optional.empty()).encode());
+    }
+  }
+
+  @Test
+  void summary_isDescribed_andCountsWhatIsThere() {
+    JsonObject json = new SummaryJson(reasons).of(snapshot(), ALL, Instant.EPOCH);
+    OpenApi.assertIs("Summary", json.encode());
+    JsonObject cluster = json.getJsonObject("cluster");
+    assertThat(cluster.getJsonObject("total"))
+        .isEqualTo(new JsonObject().put("gpus", "3").put("memory", "30Gi"));
+    assertThat(cluster.getJsonObject("granted").getString("gpus")).isEqualTo("300m");
+    assertThat(cluster.getJsonObject("used").getString("gpus")).isEqualTo("1150m");
+    assertThat(cluster.getJsonObject("used").getInteger("measuredGpus")).isEqualTo(2);
+    assertThat(json.getJsonObject("waitingPods").getInteger("total")).isEqualTo(2);
+    assertThat(json.getJsonArray("nodes")).hasSize(2);
+    assertThat(json.getJsonArray("models")).hasSize(1);
+  }
+
+  @Test
+  void answersThatDiffer_areNotDescribed() {
+    assertThatThrownBy(() -> OpenApi.assertIs("Amount", "{\"gpus\":\"1.5\",\"memory\":\"1Gi\"}"))
+        .isInstanceOf(AssertionError.class);
+    assertThatThrownBy(() -> OpenApi.assertIs("Amount", "{\"gpus\":\"1\",\"bytes\":1}"))
+        .isInstanceOf(AssertionError.class);
+  }
+
+  @Test
+  void document_isOfVersion31_andHasEveryRoute() {
+    var document = OpenApi.document();
+    assertThat(document.get("openapi").asText()).startsWith("3.1");
+    document
+        .get("paths")
+        .fieldNames()
+        .forEachRemaining(
+            path ->
+                assertThat(Route.of(path.replace("{", "").replace("}", ""))).as(path).isPresent());
+    assertThat(document.get("paths")).hasSize(5);
+  }
+}
