@@ -36,6 +36,7 @@ import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.NodeTraits;
 import dev.tranche.extender.snapshot.Evaluations;
 import dev.tranche.extender.snapshot.Fleet;
@@ -486,7 +487,7 @@ public final class Extender implements AutoCloseable {
             config.gpuMetrics(),
             this::missing,
             schedulerMessages::of,
-            pod -> schedulerMessages.selection(pod).map(said -> said.map(traits::filter)));
+            this::nodeFilter);
     var router = routes.router(vertx);
     return vertx
         .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))
@@ -514,8 +515,14 @@ public final class Extender implements AutoCloseable {
             new Explain(ledger, evaluator, explanations),
             explanations,
             schedulerMessages::of,
+            this::nodeFilter,
             Extender::nowMs),
         metrics);
+  }
+
+  /** Which nodes a pod excludes; empty where the API server does not say. */
+  private Future<Optional<NodeFilter>> nodeFilter(String pod) {
+    return schedulerMessages.selection(pod).map(said -> said.map(traits::filter));
   }
 
   private Inspection inspection() {

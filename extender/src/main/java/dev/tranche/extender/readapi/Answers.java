@@ -1,13 +1,14 @@
 package dev.tranche.extender.readapi;
 
+import dev.tranche.extender.explain.Explain;
+import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.http.Inspections;
 import dev.tranche.extender.readapi.ListQuery.Field;
 import dev.tranche.extender.readapi.ListQuery.Parsed;
 import dev.tranche.extender.readapi.Snapshot.PodRow;
-import dev.tranche.extender.verb.Explain;
-import dev.tranche.extender.verb.Explanations;
-import dev.tranche.extender.verb.Inspection;
-import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.state.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;
@@ -43,6 +44,7 @@ final class Answers {
   private final Supplier<Optional<String>> notReady;
   private final Explain explain;
   private final Function<String, Future<Optional<String>>> schedulerMessages;
+  private final Function<String, Future<Optional<NodeFilter>>> filters;
   private final LongSupplier clockMs;
   private final PodJson pods;
   private final SummaryJson summary;
@@ -59,6 +61,7 @@ final class Answers {
   /**
    * @param notReady what is not known yet, as a sentence; asked on the loop
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
+   * @param filters which nodes a pod excludes, likewise; empty where the API server does not say
    */
   Answers(
       Vertx vertx,
@@ -68,6 +71,7 @@ final class Answers {
       Explain explain,
       Explanations traces,
       Function<String, Future<Optional<String>>> schedulerMessages,
+      Function<String, Future<Optional<NodeFilter>>> filters,
       LongSupplier clockMs) {
     this.vertx = vertx;
     this.loop = loop;
@@ -75,6 +79,7 @@ final class Answers {
     this.notReady = notReady;
     this.explain = explain;
     this.schedulerMessages = schedulerMessages;
+    this.filters = filters;
     this.clockMs = clockMs;
     var reasons = new WaitingReasons(traces);
     this.pods = new PodJson(reasons);
@@ -176,10 +181,16 @@ final class Answers {
                         known.isEmpty() ? refused(unknownPod(key)) : explained(key, known.get())));
   }
 
-  private Future<Answer> explained(String key, Supplier<JsonObject> known) {
+  private Future<Answer> explained(String key, Explain.Known known) {
+    Future<Optional<NodeFilter>> filter =
+        known.judged() ? filters.apply(key) : Future.succeededFuture(Optional.empty());
+    return filter.compose(by -> explained(key, known, by));
+  }
+
+  private Future<Answer> explained(String key, Explain.Known known, Optional<NodeFilter> filter) {
     return onWorker(
             inspection -> {
-              JsonObject explained = known.get();
+              JsonObject explained = known.page().apply(filter);
               Optional<JsonObject> row =
                   snapshot(inspection).pods.stream()
                       .filter(each -> each.pod().uid().equals(explained.getString("uid")))

@@ -1,7 +1,7 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.api.Printable;
-import dev.tranche.extender.verb.SchedulerAdvice;
+import dev.tranche.extender.explain.SchedulerAdvice;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.Map;
@@ -62,6 +62,7 @@ final class ExplainJson {
     var json = new JsonObject().put("policy", explained.getString("policy"));
     copy(explained, "decidedAt", json, "time");
     copy(explained, "note", json, "note");
+    copy(explained, "leftOutCount", json, "excludedCount");
     JsonObject chosen = explained.getJsonObject("chosen");
     if (chosen != null) {
       json.put("chosen", node(chosen));

@@ -1,11 +1,11 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.readapi.ListQuery.Field;
 import dev.tranche.extender.readapi.Snapshot.GpuRow;
-import dev.tranche.extender.verb.Inspection;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;

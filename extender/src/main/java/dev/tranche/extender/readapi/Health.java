@@ -1,6 +1,6 @@
 package dev.tranche.extender.readapi;
 
-import dev.tranche.extender.verb.Inspection;
+import dev.tranche.extender.explain.Inspection;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;

@@ -3,11 +3,12 @@ package dev.tranche.extender.readapi;
 import com.github.benmanes.caffeine.cache.Ticker;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.extender.explain.Explain;
+import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.http.Inspections;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.verb.Explain;
-import dev.tranche.extender.verb.Explanations;
-import dev.tranche.extender.verb.Loop;
+import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.state.Loop;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -43,6 +44,7 @@ public final class ReadApi implements AutoCloseable {
    *
    * @param notReady what is not known yet, as a sentence; asked on the loop
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
+   * @param filters which nodes a pod excludes, likewise; empty where the API server does not say
    */
   public record Sources(
       Supplier<Loop> loop,
@@ -51,6 +53,7 @@ public final class ReadApi implements AutoCloseable {
       Explain explain,
       Explanations explanations,
       Function<String, Future<Optional<String>>> schedulerMessages,
+      Function<String, Future<Optional<NodeFilter>>> filters,
       LongSupplier clockMs) {}
 
   /**
@@ -81,6 +84,7 @@ public final class ReadApi implements AutoCloseable {
             sources.explain(),
             sources.explanations(),
             sources.schedulerMessages(),
+            sources.filters(),
             sources.clockMs());
     Endpoint.Guard byToken =
         (request, route) ->

@@ -1,8 +1,8 @@
 package dev.tranche.extender.readapi;
 
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.verb.Inspection;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashMap;

@@ -1,10 +1,10 @@
 package dev.tranche.extender.readapi;
 
+import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.snapshot.Evaluation;
-import dev.tranche.extender.verb.Explanations;
-import dev.tranche.extender.verb.Explanations.Trace;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.Locale;

@@ -89,7 +89,8 @@ final class OpenApiTest {
   @Test
   void explanations_areDescribed_whateverBecameOfThePod() {
     for (String name : List.of("held", "waiting", "unasked")) {
-      JsonObject explained = world.explain().of("ns/" + name).orElseThrow().get();
+      JsonObject explained =
+          world.explain().of("ns/" + name).orElseThrow().page().apply(Optional.empty());
       var row =
           snapshot().pods.stream()
               .filter(p -> p.pod().name().equals(name))
