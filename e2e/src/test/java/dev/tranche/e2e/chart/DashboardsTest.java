@@ -3,6 +3,7 @@ package dev.tranche.e2e.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.marcnuri.helm.Helm;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.io.IOException;
@@ -17,6 +18,7 @@ import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
@@ -194,6 +196,30 @@ class DashboardsTest {
     assertThat(maps.stream().flatMap(map -> map.getData().values().stream()))
         .map(Serialization.jsonMapper()::readTree)
         .containsExactlyInAnyOrderElementsOf(dashboards().stream().map(Dashboard::json).toList());
+  }
+
+  /** An upgrade with --reuse-values has none of the new values but those that are given. */
+  @Test
+  void configMaps_haveTheSidecarsLabel_whereValuesAreReused(@TempDir Path folder)
+      throws IOException {
+    Path values = folder.resolve("values.yaml");
+    Files.writeString(
+        values,
+        "grafanaDashboards: {enabled: true, labels: null, annotations: null, namespace: null}");
+    String rendered =
+        new Helm(CHART)
+            .template()
+            .withNamespace("tranche")
+            .withKubeVersion("v1.34.4")
+            .withValuesFile(values)
+            .call();
+    assertThat(configMaps(rendered))
+        .hasSameSizeAs(dashboards())
+        .allSatisfy(
+            map -> {
+              assertThat(map.getMetadata().getLabels()).containsEntry("grafana_dashboard", "1");
+              assertThat(map.getMetadata().getNamespace()).isEqualTo("tranche");
+            });
   }
 
   private static List<ConfigMap> configMaps(String rendered) {

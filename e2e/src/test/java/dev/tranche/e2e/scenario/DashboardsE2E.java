@@ -65,7 +65,10 @@ class DashboardsE2E extends Scenario {
       }
       int targets = expositions.size() + forwards.size();
       try (var prometheus = Prometheus.start(folder, SCRAPE_INTERVAL_S, configs)) {
-        // Rates need a sample from before what is counted.
+        // Rates need a sample from before what is counted, and kube-scheduler has one of pods only
+        // once it has bound one.
+        create(PodSpecs.fraction("first", "0.1"));
+        running("first");
         prometheus.awaitScrapes(targets, 1);
         makeThingsHappen();
         prometheus.awaitScrapes(targets, 2);
