@@ -90,6 +90,13 @@ class BoundsPageTest {
           new Bound("pending pods sized for", EXTENDER + "PodEventQueue", "KNOWN_MAX"),
           new Bound("processes on one GPU", PLUGIN + "NvmlTelemetry", "PROCESSES_MAX"),
           new Bound("values of a config, with", PLUGIN + "ConfigFile", "NODES_MAX"),
+          new Bound("requests of the read API at", EXTENDER + "Endpoint", "AT_ONCE_MAX"),
+          new Bound("an answer of the read API", EXTENDER + "ListQuery", "LIMIT_MAX"),
+          new Bound("an answer of the read API", EXTENDER + "Page", "BYTES_MAX"),
+          new Bound("an answer of the read API", EXTENDER + "ReadApi", "ANSWERED_MS_MAX"),
+          new Bound("pods that the read API", EXTENDER + "Answers", "EXPLANATIONS_PER_SECOND_MAX"),
+          new Bound("tokens of one address that", EXTENDER + "Access", "REFUSED_BURST"),
+          new Bound("rights of tokens that", EXTENDER + "Access", "REMEMBERED_MAX"),
           new Bound("events that a node keeps", PLUGIN + "NodeEvents", "KEPT_MAX"));
 
   /** Rows whose figure is no constant of that name: a flag's default, a rule, or several. */
@@ -108,6 +115,7 @@ class BoundsPageTest {
           "age of an extender's own Lease",
           "connections of the webhook's",
           "connections of a port for metrics",
+          "connections of the read API",
           "memory that one review",
           "events of a GPU that stays");
 

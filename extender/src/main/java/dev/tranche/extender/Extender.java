@@ -330,43 +330,7 @@ public final class Extender implements AutoCloseable {
     metrics.connections("verbs", verbConnections);
     metrics.gauge(
         "tranche.extender.ready", "1 while /readyz says ready, else 0.", () -> ready ? 1 : 0);
-    metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
-    metrics.gauge(
-        "tranche.extender.reports.kept.bytes",
-        "Size of the last whole reports of all nodes; bounded.",
-        streams::keptBytes);
-    metrics.gauge(
-        "tranche.extender.load.pods",
-        "Pods that are remembered with the load readings of GPUs; bounded for each node.",
-        loads::pods);
-    metrics.gauge(
-        "tranche.pending.fragmented.pods",
-        "Waiting pods that only a hole keeps waiting: replicas enough, but no GPU with room.",
-        waiting::fragmented);
-    metrics.gauge(
-        "tranche.extender.nominations",
-        "Pods that others are evicted for and whose GPU is held meanwhile.",
-        ledger::nominations);
-    metrics.gauge(
-        "tranche.extender.nominees",
-        "Pods that kube-scheduler has nominated, whoever chose their victims; bounded.",
-        nominees::size);
-    metrics.gauge(
-        "tranche.extender.packing.shapes",
-        "Different shapes of pods that policy packed tells apart.",
-        packing::shapes);
-    metrics.gauge(
-        "tranche.extender.packing.pods",
-        "Pods whose CPU and memory on their nodes policy packed knows.",
-        packing::pods);
-    metrics.gauge(
-        "tranche.extender.waiting.pods",
-        "Rejected pods that are woken when a GPU has room.",
-        waiting::size);
-    metrics.gauge(
-        "tranche.extender.waiting.untried.nodes",
-        "Nodes whose room has grown and that rejected pods are still to be tried on.",
-        waiting::untriedNodes);
+    StateGauges.register(metrics, ledger, streams, loads, packing, waiting, nominees);
   }
 
   private void hearAndSee() {
