@@ -1,6 +1,6 @@
 package dev.tranche.extender;
 
-import dev.tranche.extender.cluster.TlsSecret;
+import dev.tranche.extender.controller.TlsSecret;
 import dev.tranche.extender.http.Clients;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.metrics.ExtenderMetrics;
@@ -96,10 +96,10 @@ final class CertifiedPorts implements AutoCloseable {
     return (open == null ? open(material) : renew(open, material))
         .onSuccess(
             done -> {
-              log.info("the certificate of Secret {} is in use", secretName());
+              log.info("using the certificate of Secret {}", secretName());
               others.accept(material.served());
             })
-        .onFailure(e -> log.error("the certificate of Secret {} is unusable", secretName(), e))
+        .onFailure(e -> log.error("cannot use the certificate of Secret {}", secretName(), e))
         .<Void>mapEmpty()
         .recover(
             failed ->

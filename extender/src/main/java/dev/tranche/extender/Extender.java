@@ -4,24 +4,23 @@ import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.extender.cluster.ApiClient;
-import dev.tranche.extender.cluster.ApiWriter;
-import dev.tranche.extender.cluster.Informers;
-import dev.tranche.extender.cluster.Leadership;
-import dev.tranche.extender.cluster.NodeEvents;
-import dev.tranche.extender.cluster.NodeLabels;
-import dev.tranche.extender.cluster.OutdatedShares;
-import dev.tranche.extender.cluster.SchedulerMessages;
-import dev.tranche.extender.cluster.StartupTaints;
-import dev.tranche.extender.cluster.TokenReviewer;
-import dev.tranche.extender.cluster.UnknownCordons;
-import dev.tranche.extender.cluster.Unshared;
-import dev.tranche.extender.cluster.VerbsSlice;
+import dev.tranche.extender.client.ApiClient;
+import dev.tranche.extender.controller.ApiWriter;
+import dev.tranche.extender.controller.NodeEventWriter;
+import dev.tranche.extender.controller.NodeLabels;
+import dev.tranche.extender.controller.OutdatedShares;
+import dev.tranche.extender.controller.SchedulerMessages;
+import dev.tranche.extender.controller.StartupTaints;
+import dev.tranche.extender.controller.TokenReviewer;
+import dev.tranche.extender.controller.UnknownCordons;
+import dev.tranche.extender.controller.UnmutatedPods;
+import dev.tranche.extender.controller.VerbsEndpointSlice;
+import dev.tranche.extender.election.Leadership;
 import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.http.ExtenderReader;
-import dev.tranche.extender.http.Inspections;
+import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
@@ -38,26 +37,26 @@ import dev.tranche.extender.readapi.ReadApi;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.NodeTraits;
-import dev.tranche.extender.snapshot.Evaluations;
-import dev.tranche.extender.snapshot.Fleet;
+import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeEvaluator;
-import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.snapshot.NodeFitCache;
+import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.state.NominatedPods;
 import dev.tranche.extender.state.NominationPlanner;
-import dev.tranche.extender.state.Nominees;
 import dev.tranche.extender.state.PodChecks;
 import dev.tranche.extender.state.PodWaker;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
-import dev.tranche.extender.state.Waiting;
+import dev.tranche.extender.state.UnschedulablePods;
 import dev.tranche.extender.stream.NodeStreams;
 import dev.tranche.extender.stream.ReportListener;
 import dev.tranche.extender.stream.StreamServer;
-import dev.tranche.extender.verb.Asked;
 import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
+import dev.tranche.extender.verb.RecentlyFilteredPods;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
@@ -108,10 +107,10 @@ public final class Extender implements AutoCloseable {
   private final ApiWriter api;
   private final Ledger ledger;
   private final LoadCache loads;
-  private final Evaluations evaluations;
-  private final Packing packing = new Packing();
-  private final Waiting waiting;
-  private final Nominees nominees;
+  private final NodeFitCache evaluations;
+  private final PackedPolicy packing = new PackedPolicy();
+  private final UnschedulablePods waiting;
+  private final NominatedPods nominees;
   private final BudgetStore budgets = new BudgetStore();
   private final Explanations explanations;
   private final ReadinessGate readiness;
@@ -120,19 +119,19 @@ public final class Extender implements AutoCloseable {
   private final NominationPlanner nominations;
   private final PodWaker podWaker;
   private final VerbServer verbs;
-  private final NodeEvents nodeEvents;
+  private final NodeEventWriter nodeEvents;
   private final NodeLabels nodeLabels;
   private final StartupTaints startupTaints;
-  private final Unshared unshared;
+  private final UnmutatedPods unshared;
   private final OutdatedShares outdatedShares;
   private final UnknownCordons unknownCordons;
   private final TokenReviewer tokens;
   private final SchedulerMessages schedulerMessages;
-  private final Inspections inspections;
+  private final InspectionCache inspections;
   private final ReadApi readApi;
   private final CertifiedPorts ports;
   private final Leadership leadership;
-  private final VerbsSlice verbsSlice;
+  private final VerbsEndpointSlice verbsSlice;
   private final KubernetesClient client;
   private @Nullable Informers informers;
   private @Nullable HttpServer ops;
@@ -157,13 +156,13 @@ public final class Extender implements AutoCloseable {
     // What is known, and what it means for a pod.
     this.ledger = new Ledger(timing);
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
-    var fleet = new Fleet(ledger, loads, timing, config.memoryGuard());
-    this.evaluations = new Evaluations(ledger, loads, fleet);
+    var fleet = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard());
+    this.evaluations = new NodeFitCache(ledger, loads, fleet);
     this.evaluator =
         new NodeEvaluator(ledger, fleet, evaluations, config.policy(), Extender::nowMs);
     this.readiness = new ReadinessGate(ledger::allReported, Extender::nowMs);
-    this.waiting = new Waiting(ledger, evaluations, fleet, metrics);
-    this.nominees = new Nominees(ledger, Extender::nowMs);
+    this.waiting = new UnschedulablePods(ledger, evaluations, fleet, metrics);
+    this.nominees = new NominatedPods(ledger, Extender::nowMs);
     this.explanations = new Explanations(api::explainRejection);
 
     // Its one writer, and what decides by the clock or before each pod.
@@ -185,12 +184,13 @@ public final class Extender implements AutoCloseable {
         new PodWaker(readiness, ledger, evaluator, waiting, api::wake, metrics, Extender::nowMs);
 
     // What is written to Nodes and about pods.
-    this.nodeEvents = new NodeEvents(this::writeEvent, this::deciding, this::uidOfPod);
+    this.nodeEvents = new NodeEventWriter(this::writeEvent, this::deciding, this::uidOfPod);
     this.nodeLabels =
         new NodeLabels(this::mergePatch, this::deciding, this::advertises, Extender::nowMs);
     this.startupTaints =
         new StartupTaints(this::jsonPatch, this::deciding, Extender::nowMs, metrics);
-    this.unshared = new Unshared(config.schedulerName(), this::writeEvent, this::deciding, metrics);
+    this.unshared =
+        new UnmutatedPods(config.schedulerName(), this::writeEvent, this::deciding, metrics);
     this.outdatedShares = new OutdatedShares(this::writeEvent, this::deciding, metrics);
     this.unknownCordons = new UnknownCordons(this::writeEvent, this::deciding);
 
@@ -203,7 +203,8 @@ public final class Extender implements AutoCloseable {
             readiness,
             this::tick,
             this::routes);
-    this.inspections = new Inspections(() -> verbs.loop().ask(this::inspection), Extender::nowMs);
+    this.inspections =
+        new InspectionCache(() -> verbs.loop().ask(this::inspection), Extender::nowMs);
     this.readApi = readApi();
     this.ports =
         new CertifiedPorts(
@@ -221,12 +222,12 @@ public final class Extender implements AutoCloseable {
     return new TokenReviewer(client, account.namespace(), account.name(), metrics);
   }
 
-  private VerbsSlice verbsSlice() {
-    return new VerbsSlice(
+  private VerbsEndpointSlice verbsSlice() {
+    return new VerbsEndpointSlice(
         client,
         config.namespace(),
         config.name() + "-extender-verbs",
-        new VerbsSlice.Address(config.identity(), config.podIp(), verbs::port));
+        new VerbsEndpointSlice.Address(config.identity(), config.podIp(), verbs::port));
   }
 
   private Leadership leadership() {
@@ -402,7 +403,7 @@ public final class Extender implements AutoCloseable {
   }
 
   private VerbRoutes routes(Loop loop) {
-    var asked = new Asked();
+    var asked = new RecentlyFilteredPods();
     var bind =
         new Bind(readiness, ledger, evaluator, state, explanations, asked, api, loop, metrics);
     metrics.gauge("tranche.extender.binds.in.flight", "Binds under way.", bind::inFlight);
@@ -546,7 +547,7 @@ public final class Extender implements AutoCloseable {
     if (api.drainBinds()) {
       leadership.release();
     } else {
-      log.warn("Bindings are still under way; the Lease is left to expire");
+      log.warn("Bindings are still in flight; leaving the Lease to expire");
     }
     verbsSlice.close();
     ports.close();
@@ -556,7 +557,7 @@ public final class Extender implements AutoCloseable {
     try {
       vertx.close().await(STOP_S, TimeUnit.SECONDS);
     } catch (java.util.concurrent.TimeoutException slow) {
-      log.warn("open calls were not ended within {} s", STOP_S);
+      log.warn("open calls did not end within {} s", STOP_S);
     }
     tokens.close();
     readApi.close();

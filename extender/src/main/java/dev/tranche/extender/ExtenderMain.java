@@ -1,7 +1,7 @@
 package dev.tranche.extender;
 
-import dev.tranche.extender.cluster.ApiClient;
-import dev.tranche.extender.cluster.Cleanup;
+import dev.tranche.extender.client.ApiClient;
+import dev.tranche.extender.controller.Cleanup;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.time.Duration;
 import java.util.Arrays;
@@ -72,7 +72,7 @@ public final class ExtenderMain {
     }
     try (var client = ApiClient.open()) {
       int nodes = new Cleanup(client, flags.name, flags.namespace).run(CLEANUP_LOOKS_MAX);
-      log.info("nothing of {} is left; {} nodes were cleaned", flags.name, nodes);
+      log.info("removed everything of {}; cleaned {} nodes", flags.name, nodes);
     } catch (IllegalStateException | KubernetesClientException e) {
       log.error("{} is not cleaned up; by hand: {}", flags.name, Cleanup.BY_HAND, e);
       System.exit(FAILED);

@@ -3,9 +3,9 @@ package dev.tranche.extender;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.snapshot.Packing;
-import dev.tranche.extender.state.Nominees;
-import dev.tranche.extender.state.Waiting;
+import dev.tranche.extender.snapshot.PackedPolicy;
+import dev.tranche.extender.state.NominatedPods;
+import dev.tranche.extender.state.UnschedulablePods;
 import dev.tranche.extender.stream.NodeStreams;
 
 /** How much of what is bounded there is. */
@@ -17,9 +17,9 @@ final class StateGauges {
       Ledger ledger,
       NodeStreams streams,
       LoadCache loads,
-      Packing packing,
-      Waiting waiting,
-      Nominees nominees) {
+      PackedPolicy packing,
+      UnschedulablePods waiting,
+      NominatedPods nominees) {
     metrics.gauge("tranche.extender.streams", "Open streams of nodes.", streams::size);
     metrics.gauge(
         "tranche.extender.reports.kept.bytes",
@@ -31,7 +31,7 @@ final class StateGauges {
         loads::pods);
     metrics.gauge(
         "tranche.pending.fragmented.pods",
-        "Waiting pods that only a hole keeps waiting: replicas enough, but no GPU with room.",
+        "Pending pods with enough free replicas on a node but not on any single GPU.",
         waiting::fragmented);
     metrics.gauge(
         "tranche.extender.nominations",

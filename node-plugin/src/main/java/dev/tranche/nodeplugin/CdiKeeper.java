@@ -5,7 +5,7 @@ import dev.tranche.nodeplugin.cdi.CdiSpecs;
 import dev.tranche.nodeplugin.cdi.DriverFiles;
 import dev.tranche.nodeplugin.config.AllocateOptions;
 import dev.tranche.nodeplugin.config.DeviceListStrategy;
-import dev.tranche.nodeplugin.events.NodeEvents;
+import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -48,7 +48,7 @@ final class CdiKeeper {
   private final Vertx vertx;
   private final Path folder;
   private final Supplier<Hardware> hardware;
-  private final NodeEvents events;
+  private final EventBuffer events;
   private final NodeMetrics metrics;
   private final Runnable ready;
   private @Nullable Wanted written;
@@ -63,7 +63,7 @@ final class CdiKeeper {
       Vertx vertx,
       Path folder,
       Supplier<Hardware> hardware,
-      NodeEvents events,
+      EventBuffer events,
       NodeMetrics metrics,
       Runnable ready) {
     this.vertx = vertx;

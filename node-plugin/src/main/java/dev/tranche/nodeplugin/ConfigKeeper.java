@@ -63,7 +63,7 @@ final class ConfigKeeper {
       used = now;
       vertx
           .executeBlocking(() -> kept.write(now), true)
-          .onFailure(e -> LOG.warn("the config in use is not kept: {}", e.toString()));
+          .onFailure(e -> LOG.warn("cannot save the config in use: {}", e.toString()));
     }
   }
 
@@ -73,7 +73,7 @@ final class ConfigKeeper {
           ? Files.readString(labelFile()).strip()
           : "";
     } catch (IOException e) {
-      LOG.warn("the last config's name is lost, the extender will tell it: {}", e.toString());
+      LOG.warn("cannot read the last config's name, the extender will send it: {}", e.toString());
       return "";
     }
   }
@@ -88,7 +88,7 @@ final class ConfigKeeper {
       label = now;
       vertx
           .executeBlocking(() -> keep(now), true)
-          .onFailure(e -> LOG.warn("the config's name is not kept: {}", e.toString()));
+          .onFailure(e -> LOG.warn("cannot save the config's name: {}", e.toString()));
       check();
     }
   }
@@ -117,7 +117,7 @@ final class ConfigKeeper {
     vertx
         .executeBlocking(() -> read(asked, before), true)
         .onSuccess(reading -> apply(asked, reading))
-        .onFailure(e -> LOG.warn("the config cannot be looked at: {}", e.toString()));
+        .onFailure(e -> LOG.warn("cannot read the config: {}", e.toString()));
   }
 
   // Between changes only file attributes are read.

@@ -28,7 +28,7 @@ final class HeldKeeper {
       held.restore(file.read());
     } catch (IOException e) {
       LOG.warn(
-          "it is lost how GPUs were shared before; held replicas count as of the config in use: {}",
+          "cannot read how GPUs were shared before; held replicas count as of the config in use: {}",
           e.toString());
     }
   }
@@ -44,7 +44,7 @@ final class HeldKeeper {
     var now = held.all();
     vertx
         .executeBlocking(() -> file.write(now), true)
-        .onFailure(e -> LOG.warn("held replicas are not kept for a restart: {}", e.toString()))
+        .onFailure(e -> LOG.warn("cannot save held replicas for a restart: {}", e.toString()))
         .onComplete(done -> written());
   }
 

@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin;
 
+import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsPlan;
-import dev.tranche.nodeplugin.mps.MpsStanding;
 import dev.tranche.nodeplugin.mps.MpsStatus;
 import dev.tranche.nodeplugin.mps.MpsWatch;
 import dev.tranche.nodeplugin.mps.StatusFile;
@@ -29,7 +29,7 @@ final class MpsKeeper {
 
   /** Looks at them, if they are needed. */
   void check() {
-    if (watch.standing() instanceof MpsStanding.NotNeeded) {
+    if (watch.standing() instanceof MpsAvailability.NotNeeded) {
       last = new MpsStatus.Silent();
       return;
     }
@@ -43,9 +43,9 @@ final class MpsKeeper {
   }
 
   /** How the node stands with what it wants now, by the last look; looks anew if that is new. */
-  MpsStanding standing(MpsPlan wanted) {
-    boolean news = watch.standing() instanceof MpsStanding.NotNeeded && wanted.needed();
-    MpsStanding now = watch.update(wanted, last);
+  MpsAvailability standing(MpsPlan wanted) {
+    boolean news = watch.standing() instanceof MpsAvailability.NotNeeded && wanted.needed();
+    MpsAvailability now = watch.update(wanted, last);
     if (news) {
       check();
     }

@@ -6,7 +6,7 @@ import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.events.NodeEvents;
+import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
@@ -19,8 +19,8 @@ import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import dev.tranche.nodeplugin.metrics.Readiness;
+import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsRoot;
-import dev.tranche.nodeplugin.mps.MpsStanding;
 import dev.tranche.nodeplugin.mps.StatusFile;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.stream.Exchange;
@@ -54,18 +54,19 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private final Vertx vertx;
   private final NodeMetrics metrics = new NodeMetrics();
-  private final NodeState state;
-  private final NodeEvents events = new NodeEvents(metrics, System::currentTimeMillis, this::tell);
+  private final PluginState state;
+  private final EventBuffer events =
+      new EventBuffer(metrics, System::currentTimeMillis, this::tell);
   private final Assignments assignments = new Assignments();
   private final AssignmentKeeper keeper;
   private final HeldKeeper heldKeeper;
   private final Kubelet kubelet;
   private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
-  private final Reports reports;
+  private final ReportBuilder reports;
   private final MpsKeeper mps;
   private final boolean standAlone;
-  private final NodeNews news;
+  private final SampleNews news;
   private Consumer<String> labelled = name -> {};
   private Runnable used = () -> {};
   private Consumer<String> unusable = reason -> {};
@@ -85,7 +86,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       Supplier<Hardware> hardware,
       Resolver resolver) {
     this.vertx = vertx;
-    this.state = new NodeState(hardware);
+    this.state = new PluginState(hardware);
     this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
     this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
     this.kubelet = new Kubelet(vertx, options, assignments, hardware, metrics, this);
@@ -103,8 +104,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
             this::publish);
     Overuse overuse = new Overuse(overuseOptions);
     this.reports =
-        new Reports(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
-    this.news = new NodeNews(options.nodeName(), events, metrics, overuse);
+        new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
+    this.news = new SampleNews(options.nodeName(), events, metrics, overuse);
     gauges();
   }
 
@@ -179,7 +180,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   private void expire() {
     if (assignments.expire(System.nanoTime() / 1_000_000)) {
-      LOG.warn("assignments have expired that the kubelet never asked for");
+      LOG.warn("assignments expired that the kubelet never asked for");
       assignmentsChanged();
     }
   }
@@ -293,8 +294,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   }
 
   private void followMps() {
-    MpsStanding before = state.mps();
-    MpsStanding now = mps.standing(state.mpsPlan(standAlone));
+    MpsAvailability before = state.mps();
+    MpsAvailability now = mps.standing(state.mpsPlan(standAlone));
     if (now.equals(before)) {
       return;
     }
@@ -305,16 +306,17 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     tell();
   }
 
-  private void announce(MpsStanding now) {
+  private void announce(MpsAvailability now) {
     switch (now) {
-      case MpsStanding.Missing missing ->
+      case MpsAvailability.Missing missing ->
           events.node(
               "MpsDaemonMissing", missing.reason() + "; its GPUs are advertised whole", true);
-      case MpsStanding.Lost lost -> events.node("MpsDaemonLost", lost.reason(), true);
-      case MpsStanding.Serving ignored ->
+      case MpsAvailability.Lost lost -> events.node("MpsDaemonLost", lost.reason(), true);
+      case MpsAvailability.Serving ignored ->
           events.node("MpsDaemonServing", "the MPS control daemon serves the config", false);
-      case MpsStanding.Awaited ignored -> LOG.info("waiting for the MPS control daemon");
-      case MpsStanding.NotNeeded ignored -> LOG.info("the MPS control daemon is needed no more");
+      case MpsAvailability.Awaited ignored -> LOG.info("waiting for the MPS control daemon");
+      case MpsAvailability.NotNeeded ignored ->
+          LOG.info("the MPS control daemon is no longer needed");
     }
   }
 
@@ -430,7 +432,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   // What can be done is done, and a label is missing on this node perhaps on purpose: as with a
   // missing driver, the DaemonSet's rollout must not wait.
   private Optional<String> servedWhole() {
-    return state.mps() instanceof MpsStanding.Missing missing
+    return state.mps() instanceof MpsAvailability.Missing missing
         ? Optional.of(missing.reason())
         : Optional.empty();
   }
@@ -443,7 +445,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     if (!state.configKnown()) {
       missing.add("no config is in use: " + state.configStatus().getError());
     }
-    if (state.mps() instanceof MpsStanding.Lost lost) {
+    if (state.mps() instanceof MpsAvailability.Lost lost) {
       missing.add(lost.reason());
     }
     if (!kubelet.registered()) {

@@ -1,7 +1,7 @@
 package dev.tranche.nodeplugin;
 
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
@@ -25,7 +25,7 @@ public final class NodePluginMain {
       return;
     }
     processProperties();
-    Findings findings = new Findings();
+    ConfigErrors findings = new ConfigErrors();
     if (args.length > 0 && args[0].equals(MpsMain.COMMAND)) {
       System.exit(MpsMain.run(List.of(args).subList(1, args.length), findings));
     }
@@ -49,7 +49,7 @@ public final class NodePluginMain {
     Security.setProperty("networkaddress.cache.negative.ttl", "1");
   }
 
-  private static XidPolicy xids(Settings settings, Findings findings) {
+  private static XidPolicy xids(Settings settings, ConfigErrors findings) {
     try {
       return XidPolicy.parse(
           settings.text(Setting.DISABLE_HEALTHCHECKS), settings.text(Setting.ENABLE_HEALTHCHECKS));

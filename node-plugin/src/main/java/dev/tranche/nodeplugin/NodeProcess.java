@@ -2,9 +2,9 @@ package dev.tranche.nodeplugin;
 
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
@@ -15,7 +15,7 @@ import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
-import dev.tranche.nodeplugin.gpu.Pulse;
+import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
 import dev.tranche.nodeplugin.health.HealthOptions;
 import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
@@ -56,7 +56,7 @@ final class NodeProcess implements NvmlThread.Listener {
   private final NodePlugin plugin;
   private final ConfigKeeper configs;
   private final NvmlThread nvml;
-  private final Pulse pulse;
+  private final NvmlWatchdog pulse;
   // As the first config has them; read by the NVML thread.
   private volatile boolean failOnInitError;
   private volatile Path driverRoot;
@@ -76,13 +76,13 @@ final class NodeProcess implements NvmlThread.Listener {
       Settings settings, Options options, WatchOptions watch, XidPolicy xids, ConfigSource source) {
     this.options = options;
     this.watch = watch;
-    this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new Findings());
+    this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new ConfigErrors());
     this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.vertx = transport.vertx(small());
     this.loop = vertx.getOrCreateContext();
     this.plugin = new NodePlugin(vertx, options, overuse(watch), () -> hardware, Resolver.system());
     this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
-    this.pulse = new Pulse(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
+    this.pulse = new NvmlWatchdog(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
     this.nvml =
         new NvmlThread(
             () -> JnaNvml.open(driverRoot),
@@ -178,7 +178,7 @@ final class NodeProcess implements NvmlThread.Listener {
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
         .onFailure(
             e -> {
-              LOG.error("metrics cannot be served on {}: {}", options.metrics(), e.toString());
+              LOG.error("cannot serve metrics on {}: {}", options.metrics(), e.toString());
               ended.complete(1);
             });
   }

@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
 import dev.tranche.api.node.GpuShare;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
@@ -95,7 +95,7 @@ final class PluginRig {
   }
 
   private void read(int port, Path caFile) {
-    Findings findings = new Findings();
+    ConfigErrors findings = new ConfigErrors();
     settings =
         Settings.read(
             List.of(

@@ -6,7 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
-import dev.tranche.nodeplugin.config.Findings;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.HostPort;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Settings;
@@ -74,7 +74,7 @@ class ReportStreamsIT {
 
   private Options options(Path caFile) throws Exception {
     Path token = Files.writeString(folder.resolve("token"), "the-token");
-    var findings = new Findings();
+    var findings = new ConfigErrors();
     Settings settings =
         Settings.read(
             List.of("--extender-ca-file=" + caFile, "--extender-token-file=" + token),

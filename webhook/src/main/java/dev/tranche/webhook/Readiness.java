@@ -1,7 +1,7 @@
 package dev.tranche.webhook;
 
-import dev.tranche.webhook.tls.Kept;
-import dev.tranche.webhook.tls.Pair;
+import dev.tranche.webhook.tls.TlsKeyPair;
+import dev.tranche.webhook.tls.TlsState;
 import java.time.InstantSource;
 import java.util.Optional;
 import java.util.function.Supplier;
@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 final class Readiness {
   private final Supplier<Optional<String>> cluster;
   private final InstantSource clock;
-  private volatile @Nullable Kept kept;
-  private volatile @Nullable Pair served;
+  private volatile @Nullable TlsState kept;
+  private volatile @Nullable TlsKeyPair served;
   private volatile String failure = "";
   private volatile boolean draining;
 
@@ -27,7 +27,7 @@ final class Readiness {
     this.clock = clock;
   }
 
-  void kept(Kept state) {
+  void kept(TlsState state) {
     kept = state;
     failure = "";
   }
@@ -36,7 +36,7 @@ final class Readiness {
     failure = reason;
   }
 
-  void serving(Pair pair) {
+  void serving(TlsKeyPair pair) {
     served = pair;
   }
 
@@ -44,7 +44,7 @@ final class Readiness {
     draining = true;
   }
 
-  Optional<Kept> kept() {
+  Optional<TlsState> kept() {
     return Optional.ofNullable(kept);
   }
 
@@ -53,14 +53,14 @@ final class Readiness {
     if (draining) {
       return Optional.of("shutting down");
     }
-    Kept state = kept;
+    TlsState state = kept;
     if (state == null) {
       return Optional.of(failure.isEmpty() ? "there is no certificate yet" : failure);
     }
     if (state.missing().isPresent()) {
       return state.missing();
     }
-    Pair pair = served;
+    TlsKeyPair pair = served;
     if (pair == null || !state.verifies(pair)) {
       return Optional.of("not yet serving with a certificate that the caBundle verifies");
     }

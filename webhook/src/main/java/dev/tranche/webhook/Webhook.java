@@ -3,12 +3,22 @@ package dev.tranche.webhook;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.webhook.compat.SharingSystem;
+import dev.tranche.webhook.events.GuardEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.ClusterWatch;
-import dev.tranche.webhook.tls.Kept;
-import dev.tranche.webhook.tls.Pair;
-import dev.tranche.webhook.tls.TlsKeeper;
+import dev.tranche.webhook.review.AdmissionVerticle;
+import dev.tranche.webhook.review.FractionHandler;
+import dev.tranche.webhook.review.GuardHandler;
+import dev.tranche.webhook.review.ReviewHandler;
+import dev.tranche.webhook.review.WarmUp;
+import dev.tranche.webhook.tls.CertificateController;
+import dev.tranche.webhook.tls.TlsKeyPair;
+import dev.tranche.webhook.tls.TlsState;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
@@ -41,7 +51,7 @@ final class Webhook {
   private final ClusterWatch cluster;
   private final GuardEvents guardEvents;
   private final Readiness readiness;
-  private final TlsKeeper keeper;
+  private final CertificateController keeper;
   private volatile @Nullable AdmissionVerticle admission;
   private volatile int metricsPort = -1;
 
@@ -52,7 +62,7 @@ final class Webhook {
     guardEvents = new GuardEvents(client, InstantSource.system(), metrics);
     readiness = new Readiness(cluster::missing, InstantSource.system());
     keeper =
-        new TlsKeeper(
+        new CertificateController(
             client,
             config.tls(),
             config.making(),
@@ -61,9 +71,9 @@ final class Webhook {
             this::keepingFailed);
     metrics.nodes(cluster, c -> c.nodes().size());
     metrics.ready(readiness, r -> r.missing().isEmpty());
-    metrics.certificate("ca", () -> readiness.kept().map(Kept::authority));
+    metrics.certificate("ca", () -> readiness.kept().map(TlsState::authority));
     metrics.certificate("webhook", () -> readiness.kept().map(k -> k.webhook().certificate()));
-    metrics.certificate("extender", () -> readiness.kept().map(Kept::extender));
+    metrics.certificate("extender", () -> readiness.kept().map(TlsState::extender));
   }
 
   static Webhook of(WebhookConfig config) {
@@ -95,7 +105,7 @@ final class Webhook {
   }
 
   /** On the keeper's thread, so one at a time. */
-  private void kept(Kept state) {
+  private void kept(TlsState state) {
     AdmissionVerticle serving = admission;
     if (serving == null) {
       listen(state.webhook());
@@ -106,7 +116,7 @@ final class Webhook {
     readiness.kept(state);
   }
 
-  private void listen(Pair pair) {
+  private void listen(TlsKeyPair pair) {
     var verticle =
         new AdmissionVerticle(
             transport,
@@ -121,24 +131,26 @@ final class Webhook {
     LOG.info("serving on {} with {}", config.listen(), pair);
   }
 
-  private FractionEntry fraction(MutationRules rules, WebhookMetrics metrics) {
-    return new FractionEntry(
+  private FractionHandler fraction(MutationRules rules, WebhookMetrics metrics) {
+    return new FractionHandler(
         new PodMutator(rules),
         () -> new MutationRules.Cluster(cluster.nodes(), cluster.runtimeClassExists()),
         metrics);
   }
 
   /** One path per entry of the configuration: a namespace's label chooses the guard's mode. */
-  private Map<String, Entry> entries(WebhookMetrics metrics) {
-    var entries = new LinkedHashMap<String, Entry>();
-    entries.put(FractionEntry.PATH, fraction(config.rules(), metrics));
+  private Map<String, ReviewHandler> entries(WebhookMetrics metrics) {
+    var entries = new LinkedHashMap<String, ReviewHandler>();
+    entries.put(FractionHandler.PATH, fraction(config.rules(), metrics));
     // Whether or not they are read, since the configuration that names it changes before we do.
     entries.put(
-        FractionEntry.PATH_WITHOUT_HAMI, fraction(config.rules().without(Dialect.HAMI), metrics));
+        FractionHandler.PATH_WITHOUT_HAMI,
+        fraction(config.rules().without(SharingSystem.HAMI), metrics));
     var guard = new Guard(config.guard(), cluster::resources);
-    entries.put(GuardEntry.PATH, new GuardEntry(guard, guard.mode(), guardEvents, metrics));
+    entries.put(GuardHandler.PATH, new GuardHandler(guard, guard.mode(), guardEvents, metrics));
     for (GuardMode mode : GuardMode.values()) {
-      entries.put(GuardEntry.PATH + "/" + mode, new GuardEntry(guard, mode, guardEvents, metrics));
+      entries.put(
+          GuardHandler.PATH + "/" + mode, new GuardHandler(guard, mode, guardEvents, metrics));
     }
     return entries;
   }

@@ -1,7 +1,10 @@
 package dev.tranche.webhook;
 
+import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardRules;
-import dev.tranche.webhook.tls.TlsKeeper;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.pod.Quantity;
+import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -30,7 +33,7 @@ record WebhookConfig(
     Address listen,
     Address metrics,
     MutationRules rules,
-    TlsKeeper.Making making,
+    CertificateController.Making making,
     Duration drainDelay,
     GuardRules guard) {
   private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
@@ -85,7 +88,7 @@ record WebhookConfig(
             flags.defaultGpuMemory.isEmpty()
                 ? 0
                 : memory("--default-gpu-memory", flags.defaultGpuMemory, errors));
-    Set<Dialect> dialects = dialects(flags.compat, errors);
+    Set<SharingSystem> dialects = dialects(flags.compat, errors);
     MutationRules.PlainRequests plain = plainRequests(flags.plainRequests, errors);
     Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
     Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
@@ -126,7 +129,7 @@ record WebhookConfig(
                 memory,
                 dialects,
                 plain),
-            new TlsKeeper.Making(
+            new CertificateController.Making(
                 certManager, authority, certificate, flags.schedulerClientCertificate),
             drain,
             guard));
@@ -180,12 +183,12 @@ record WebhookConfig(
     return bytes.orElse(0);
   }
 
-  private static Set<Dialect> dialects(String value, List<String> errors) {
-    var dialects = EnumSet.noneOf(Dialect.class);
+  private static Set<SharingSystem> dialects(String value, List<String> errors) {
+    var dialects = EnumSet.noneOf(SharingSystem.class);
     for (String word : value.isEmpty() ? new String[0] : value.split(",", -1)) {
       switch (word.strip()) {
-        case "kai" -> dialects.add(Dialect.KAI);
-        case "hami" -> dialects.add(Dialect.HAMI);
+        case "kai" -> dialects.add(SharingSystem.KAI);
+        case "hami" -> dialects.add(SharingSystem.HAMI);
         default -> errors.add("--compat names \"%s\"; allowed are kai and hami".formatted(word));
       }
     }

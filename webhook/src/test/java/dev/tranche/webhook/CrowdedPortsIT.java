@@ -7,6 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.review.AdmissionVerticle;
+import dev.tranche.webhook.review.ReviewHandler;
 import dev.tranche.webhook.tls.Pairs;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -154,7 +157,7 @@ class CrowdedPortsIT {
   }
 
   private int admission(ConnectionLimits limits) {
-    Entry echo = body -> new Entry.Answer.Review(Buffer.buffer(body));
+    ReviewHandler echo = body -> new ReviewHandler.Answer.Review(Buffer.buffer(body));
     var verticle =
         new AdmissionVerticle(
             transport,

@@ -3,10 +3,17 @@ package dev.tranche.webhook;
 import static java.nio.charset.StandardCharsets.ISO_8859_1;
 
 import com.sun.management.ThreadMXBean;
+import dev.tranche.webhook.events.GuardEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.review.FractionHandler;
+import dev.tranche.webhook.review.GuardHandler;
+import dev.tranche.webhook.review.ReviewHandler;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.BufferedInputStream;
@@ -38,7 +45,7 @@ final class HostileReviews {
   private static final long ALLOCATED_PER_BYTE = 12;
 
   private final ThreadMXBean thread = (ThreadMXBean) ManagementFactory.getThreadMXBean();
-  private final List<Entry> entries = new ArrayList<>();
+  private final List<ReviewHandler> entries = new ArrayList<>();
   private long worstPerByte;
   private double worstMsPerMb;
   private String worstTime = "";
@@ -50,11 +57,12 @@ final class HostileReviews {
         new GuardEvents(new KubernetesClientBuilder().build(), InstantSource.system(), metrics);
     List<GpuNode> nodes = IntStream.range(0, NODES).mapToObj(HostileReviews::node).toList();
     var mutator = new PodMutator(Reviews.RULES);
-    entries.add(new FractionEntry(mutator, () -> new MutationRules.Cluster(nodes, true), metrics));
+    entries.add(
+        new FractionHandler(mutator, () -> new MutationRules.Cluster(nodes, true), metrics));
     var rules = new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet");
     var guard = new Guard(rules, node -> Set.of("nvidia.com/gpu"));
     for (GuardMode mode : GuardMode.values()) {
-      entries.add(new GuardEntry(guard, mode, events, metrics));
+      entries.add(new GuardHandler(guard, mode, events, metrics));
     }
   }
 
@@ -100,7 +108,7 @@ final class HostileReviews {
   }
 
   private void review(byte[] body) {
-    for (Entry entry : entries) {
+    for (ReviewHandler entry : entries) {
       long before = thread.getCurrentThreadAllocatedBytes();
       long startNanos = System.nanoTime();
       entry.review(body);

@@ -2,6 +2,7 @@ package dev.tranche.webhook;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.webhook.review.ReviewBodyReader;
 import java.io.BufferedOutputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
@@ -28,7 +29,7 @@ class HostileReviewsIT {
                 "-cp",
                 System.getProperty("java.class.path"),
                 HostileReviews.class.getName(),
-                String.valueOf(Intake.BODIES_BYTES_MAX))
+                String.valueOf(ReviewBodyReader.BODIES_BYTES_MAX))
             .redirectErrorStream(true)
             .redirectOutput(output.toFile())
             .start();

@@ -5,9 +5,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.LogFormatter;
+import dev.tranche.webhook.events.GuardEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.PodMutator;
+import dev.tranche.webhook.review.FractionHandler;
+import dev.tranche.webhook.review.GuardHandler;
+import dev.tranche.webhook.review.ReviewHandler;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.time.InstantSource;
@@ -67,7 +74,7 @@ class HostileTextTest {
   @ValueSource(strings = {"a\\n2026 INFO forged", "\\u2028x", "\\u202ex", "\\u001b[2Jx", "\\r\\n"})
   void textOfAPod_staysInItsLine(String text) {
     for (byte[] body : HostileBodies.with(text)) {
-      for (Entry entry : entries()) {
+      for (ReviewHandler entry : entries()) {
         for (String sentence : sentences(entry.review(body))) {
           assertThat(sentence)
               .doesNotContainPattern(UNPRINTABLE)
@@ -80,22 +87,22 @@ class HostileTextTest {
         .allSatisfy(line -> assertThat(line.stripTrailing()).doesNotContainPattern(UNPRINTABLE));
   }
 
-  private List<Entry> entries() {
+  private List<ReviewHandler> entries() {
     var mutator = new PodMutator(Reviews.RULES);
-    var entries = new ArrayList<Entry>();
+    var entries = new ArrayList<ReviewHandler>();
     entries.add(
-        new FractionEntry(mutator, () -> new MutationRules.Cluster(List.of(), true), metrics));
+        new FractionHandler(mutator, () -> new MutationRules.Cluster(List.of(), true), metrics));
     var rules = new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet");
     for (GuardMode mode : GuardMode.values()) {
-      entries.add(new GuardEntry(new Guard(rules, node -> Set.of()), mode, events, metrics));
+      entries.add(new GuardHandler(new Guard(rules, node -> Set.of()), mode, events, metrics));
     }
     return entries;
   }
 
-  private static List<String> sentences(Entry.Answer answer) {
+  private static List<String> sentences(ReviewHandler.Answer answer) {
     return switch (answer) {
-      case Entry.Answer.Bad(String reason) -> List.of(reason);
-      case Entry.Answer.Review review -> {
+      case ReviewHandler.Answer.Bad(String reason) -> List.of(reason);
+      case ReviewHandler.Answer.Review review -> {
         JsonNode response =
             Reviews.json(new String(review.json().getBytes(), UTF_8)).path("response");
         yield Stream.concat(

@@ -11,7 +11,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.pod.Mutation;
 import java.math.BigInteger;
 import java.util.HashMap;
 import java.util.List;
@@ -42,7 +45,7 @@ class MemoryTest {
     assertThat(warnings(mutation))
         .containsExactly(
             "container main asks for 4Gi of GPU memory and is granted 0.3 of a GPU, 4416Mi: GPUs"
-                + " are cut into 10 replicas, and it is rounded up");
+                + " are split into 10 replicas, and it is rounded up");
   }
 
   @Test

@@ -9,7 +9,7 @@ import io.fabric8.mockwebserver.MockWebServer;
 import java.util.HashMap;
 
 /** An API server that remembers what it is sent. */
-final class MockApi implements AutoCloseable {
+public final class MockApi implements AutoCloseable {
   private final KubernetesMockServer server =
       new KubernetesMockServer(
           new Context(Serialization.jsonMapper()),
@@ -19,12 +19,12 @@ final class MockApi implements AutoCloseable {
           true);
   private final KubernetesClient client;
 
-  MockApi() {
+  public MockApi() {
     server.init();
     client = server.createClient();
   }
 
-  KubernetesClient client() {
+  public KubernetesClient client() {
     return client;
   }
 

@@ -14,8 +14,12 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Demand;
-import dev.tranche.webhook.MutationRules.PlainRequests;
+import dev.tranche.webhook.compat.SharingSystem;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
+import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.pod.Mutation;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -23,20 +27,20 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 
 /** What {@code nvidia.com/gpu: N} means without an annotation. */
-class PlainRequestsTest {
+public class PlainRequestsTest {
   private static final String GPU = "nvidia.com/gpu";
   private static final MutationRules.Cluster EMPTY = new MutationRules.Cluster(List.of(), true);
 
   private final PodMutator whole = new PodMutator(rules(PlainRequests.GPUS));
 
-  static MutationRules rules(PlainRequests plain) {
+  public static MutationRules rules(PlainRequests plain) {
     return new MutationRules(
         List.of(GPU, "nvidia.com/mig-1g.5gb"),
         10,
         "tranche-scheduler",
         "nvidia",
         MutationRules.Memory.DEFAULT,
-        Set.of(Dialect.values()),
+        Set.of(SharingSystem.values()),
         plain);
   }
 

@@ -2,9 +2,9 @@ package dev.tranche.webhook;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.webhook.tls.Kept;
-import dev.tranche.webhook.tls.Pair;
 import dev.tranche.webhook.tls.Pairs;
+import dev.tranche.webhook.tls.TlsKeyPair;
+import dev.tranche.webhook.tls.TlsState;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
@@ -12,15 +12,15 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 
 class ReadinessTest {
-  private final Pair authority = Pairs.authority();
-  private final Pair serving = Pairs.signedBy(authority, "tranche-webhook.ns.svc");
+  private final TlsKeyPair authority = Pairs.authority();
+  private final TlsKeyPair serving = Pairs.signedBy(authority, "tranche-webhook.ns.svc");
   private final AtomicReference<Instant> now = new AtomicReference<>(Instant.now());
   private final Readiness readiness = new Readiness(Optional::empty, now::get);
 
   @Test
   void certificateThatHasEnded_isNotReady_andSaysWhy() {
     readiness.kept(
-        new Kept(
+        new TlsState(
             List.of(authority.certificate()), serving, serving.certificate(), Optional.empty()));
     readiness.serving(serving);
     assertThat(readiness.missing()).isEmpty();

@@ -5,6 +5,9 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.compat.SharingSystem;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.pod.Mutation;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -12,16 +15,16 @@ import java.util.List;
 import java.util.Set;
 
 /** AdmissionReviews as the API server sends them, and pods made of less. */
-final class Reviews {
-  static final ObjectMapper JSON = new ObjectMapper();
+public final class Reviews {
+  public static final ObjectMapper JSON = new ObjectMapper();
 
   /** Ten replicas per GPU, and whoever's words. */
-  static final MutationRules RULES = rules(Set.of(Dialect.values()));
+  public static final MutationRules RULES = rules(Set.of(SharingSystem.values()));
 
   private Reviews() {}
 
   /** The same, but only these others' words. */
-  static MutationRules rules(Set<Dialect> dialects) {
+  public static MutationRules rules(Set<SharingSystem> dialects) {
     return new MutationRules(
         List.of("nvidia.com/gpu"),
         10,
@@ -31,7 +34,7 @@ final class Reviews {
         dialects);
   }
 
-  static byte[] bytes(String name) {
+  public static byte[] bytes(String name) {
     try (var in = Reviews.class.getResourceAsStream("/reviews/" + name + ".json")) {
       return in.readAllBytes();
     } catch (IOException e) {
@@ -39,11 +42,11 @@ final class Reviews {
     }
   }
 
-  static ObjectNode pod(String name) {
+  public static ObjectNode pod(String name) {
     return (ObjectNode) json(new String(bytes(name), UTF_8)).at("/request/object");
   }
 
-  static JsonNode json(String text) {
+  public static JsonNode json(String text) {
     try {
       return JSON.readTree(text);
     } catch (IOException e) {
@@ -52,7 +55,7 @@ final class Reviews {
   }
 
   /** One container, main, with annotations as pairs of key and value. */
-  static ObjectNode annotated(String... annotations) {
+  public static ObjectNode annotated(String... annotations) {
     ObjectNode pod =
         (ObjectNode)
             json(
@@ -65,7 +68,7 @@ final class Reviews {
     return pod;
   }
 
-  static JsonNode apply(Mutation mutation, JsonNode pod) {
+  public static JsonNode apply(Mutation mutation, JsonNode pod) {
     return switch (mutation) {
       case Mutation.Patched(var patch, var warnings) -> JsonPatch.apply(patch.operations(), pod);
       case Mutation.Unchanged(var warnings) -> pod;
@@ -75,17 +78,17 @@ final class Reviews {
   }
 
   /** Of the first container. */
-  static String replicas(JsonNode pod) {
+  public static String replicas(JsonNode pod) {
     return pod.at("/spec/containers/0/resources/limits").path("nvidia.com/gpu").asText();
   }
 
   /** One of ours. */
-  static String annotation(JsonNode pod, String name) {
+  public static String annotation(JsonNode pod, String name) {
     return pod.at("/metadata/annotations").path("tranche.dev/" + name).asText();
   }
 
   /** What the pod requires of its node's labels, in the first of its terms. */
-  static List<String> expressions(JsonNode pod) {
+  public static List<String> expressions(JsonNode pod) {
     return pod.at(
             "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms/0/matchExpressions")
         .valueStream()
@@ -93,13 +96,13 @@ final class Reviews {
         .toList();
   }
 
-  static String denial(Mutation mutation) {
+  public static String denial(Mutation mutation) {
     return mutation instanceof Mutation.Denied(String message, String reason)
         ? message
         : "not denied";
   }
 
-  static List<String> warnings(Mutation mutation) {
+  public static List<String> warnings(Mutation mutation) {
     return switch (mutation) {
       case Mutation.Unchanged(var warnings) -> warnings;
       case Mutation.Patched(var patch, var warnings) -> warnings;

@@ -6,8 +6,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
-import dev.tranche.webhook.tls.TlsKeeper;
+import dev.tranche.webhook.review.GuardHandler;
+import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
@@ -97,7 +99,7 @@ class RotationIT {
             local,
             local,
             new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
-            new TlsKeeper.Making(false, LIFE, LIFE.dividedBy(2), false),
+            new CertificateController.Making(false, LIFE, LIFE.dividedBy(2), false),
             Duration.ZERO,
             new GuardRules(GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/k"));
     var webhook =
@@ -124,7 +126,7 @@ class RotationIT {
                   .setMethod(HttpMethod.POST)
                   .setServer(SocketAddress.inetSocketAddress(port, "127.0.0.1"))
                   .setHost("tranche-webhook." + NAMESPACE + ".svc")
-                  .setURI(GuardEntry.PATH)
+                  .setURI(GuardHandler.PATH)
                   .putHeader("content-type", "application/json"))
           .compose(sent -> sent.send(Buffer.buffer(Reviews.bytes("deployment"))))
           .compose(response -> response.body().map(body -> response.statusCode()))
@@ -142,7 +144,7 @@ class RotationIT {
             .withNewService()
             .withName("tranche-webhook")
             .withNamespace(NAMESPACE)
-            .withPath(GuardEntry.PATH)
+            .withPath(GuardHandler.PATH)
             .endService()
             .endClientConfig()
             .withSideEffects("NoneOnDryRun")

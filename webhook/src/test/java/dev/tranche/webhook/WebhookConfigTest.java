@@ -3,8 +3,10 @@ package dev.tranche.webhook;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.webhook.WebhookConfig.Read;
+import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.mutate.MutationRules;
 import java.time.Duration;
 import java.util.List;
 import java.util.Set;
@@ -66,7 +68,7 @@ class WebhookConfigTest {
                 "",
                 "",
                 new MutationRules.Memory(1L << 30, 16L << 30),
-                Set.of(Dialect.KAI, Dialect.HAMI),
+                Set.of(SharingSystem.KAI, SharingSystem.HAMI),
                 MutationRules.PlainRequests.GPUS));
     assertThat(config.making().authorityLife()).isEqualTo(Duration.ofHours(2));
     assertThat(config.making().servingLife()).isEqualTo(Duration.ofSeconds(90));

@@ -7,8 +7,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
-import dev.tranche.webhook.tls.TlsKeeper;
+import dev.tranche.webhook.review.FractionHandler;
+import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
@@ -59,7 +61,8 @@ class WebhookIT {
             local,
             local,
             new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
-            new TlsKeeper.Making(false, Duration.ofDays(3650), Duration.ofSeconds(30), false),
+            new CertificateController.Making(
+                false, Duration.ofDays(3650), Duration.ofSeconds(30), false),
             Duration.ZERO,
             new GuardRules(
                 GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/var/lib/kubelet"));
@@ -198,7 +201,7 @@ class WebhookIT {
             .withNewService()
             .withName("tranche-webhook")
             .withNamespace(NAMESPACE)
-            .withPath(FractionEntry.PATH)
+            .withPath(FractionHandler.PATH)
             .endService()
             .endClientConfig()
             .withSideEffects("None")
@@ -255,7 +258,7 @@ class WebhookIT {
             .setMethod(HttpMethod.POST)
             .setServer(SocketAddress.inetSocketAddress(webhook.port(), "127.0.0.1"))
             .setHost("tranche-webhook." + NAMESPACE + ".svc")
-            .setURI(FractionEntry.PATH)
+            .setURI(FractionHandler.PATH)
             .putHeader("content-type", type),
         body);
   }

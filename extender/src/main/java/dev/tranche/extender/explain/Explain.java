@@ -6,15 +6,15 @@ import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.placement.Ask;
+import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
-import dev.tranche.extender.snapshot.Evaluation;
-import dev.tranche.extender.snapshot.Fleet;
+import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeFit;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -124,7 +124,7 @@ public final class Explain {
 
   private Part decided(Trace trace) {
     // A waiting pod asks about now, a bound one about then.
-    List<Evaluation> refused =
+    List<NodeFit> refused =
         trace.chosen() != null
             ? trace.refused().nearest()
             : trace.refused().nearest().stream()
@@ -154,7 +154,7 @@ public final class Explain {
     json.put("fitted", lost).put("fittedCount", trace.fittingCount());
   }
 
-  private static void refused(JsonObject json, List<Evaluation> shown, Refusals refusals) {
+  private static void refused(JsonObject json, List<NodeFit> shown, Refusals refusals) {
     var nodes = new JsonArray();
     shown.forEach(evaluation -> nodes.add(node(evaluation)));
     var byReason = new JsonObject();
@@ -166,7 +166,7 @@ public final class Explain {
 
   /** Decided by another replica, or by nobody of ours: the GPUs, as they would be without it. */
   private Part placed(PodFacts pod, Hold hold) {
-    Evaluation without = evaluator.evaluate(pod, hold.node());
+    NodeFit without = evaluator.evaluate(pod, hold.node());
     Policy policy = evaluator.policyOf(pod);
     return json -> {
       List<GpuView> taken =
@@ -188,17 +188,17 @@ public final class Explain {
   }
 
   /** A node as the loop saw it, with its R. */
-  private record Looked(String node, int replicas, Fleet.Seen seen) {}
+  private record Looked(String node, int replicas, ClusterSnapshot.Seen seen) {}
 
   /**
    * kube-scheduler has asked another replica, or nobody: what this one would say now. What a pod
    * says of nodes we do not keep; the API server is asked for it.
    */
   private Judged judged(PodFacts pod) {
-    Function<String, Fleet.Seen> seenNow = evaluator.seen(pod);
+    Function<String, ClusterSnapshot.Seen> seenNow = evaluator.seen(pod);
     var looked = new ArrayList<Looked>();
     for (String name : ledger.nodes()) {
-      Fleet.Seen seen = seenNow.apply(name);
+      ClusterSnapshot.Seen seen = seenNow.apply(name);
       if (!seen.gpus().isEmpty()) {
         looked.add(new Looked(name, ledger.replicasPerGpu(name, pod.resource()), seen));
       }
@@ -239,12 +239,12 @@ public final class Explain {
   }
 
   private static void judge(JsonObject json, PodFacts pod, Policy policy, List<Looked> looked) {
-    var asks = new HashMap<Integer, Ask>();
+    var asks = new HashMap<Integer, GpuRequest>();
     var fitted = new JsonArray();
-    var refused = new ArrayList<Evaluation>();
+    var refused = new ArrayList<NodeFit>();
     for (Looked node : looked) {
-      Ask ask = asks.computeIfAbsent(node.replicas(), pod::ask);
-      Evaluation now = Fleet.evaluate(node.node(), ask, node.seen(), policy);
+      GpuRequest ask = asks.computeIfAbsent(node.replicas(), pod::ask);
+      NodeFit now = ClusterSnapshot.evaluate(node.node(), ask, node.seen(), policy);
       if (now.placement().isEmpty()) {
         refused.add(now);
       } else if (fitted.size() < Explanations.NODES_MAX) {
@@ -269,16 +269,16 @@ public final class Explain {
         .put("chosenGpus", gpus(chosen.evaluation(), taken));
   }
 
-  private static JsonObject node(Evaluation evaluation) {
+  private static JsonObject node(NodeFit evaluation) {
     var json =
         new JsonObject()
             .put("node", evaluation.node())
-            .put("largestHole", Figures.largestHole(evaluation));
+            .put("largestHole", FitErrorText.largestHole(evaluation));
     evaluation.outcome().refusal().ifPresent(reason -> json.put("reason", reason.sentence()));
     return json.put("gpus", gpus(evaluation, evaluation.gpus()));
   }
 
-  private static JsonArray gpus(Evaluation evaluation, List<GpuView> gpus) {
+  private static JsonArray gpus(NodeFit evaluation, List<GpuView> gpus) {
     var array = new JsonArray();
     for (GpuView gpu : gpus) {
       array.add(
@@ -292,7 +292,7 @@ public final class Explain {
               .put("memoryFreeBytes", gpu.memoryFreeBytes())
               .put("memoryUsableBytes", gpu.memoryUsableBytes())
               .put("measured", gpu.measured())
-              .put("figures", Figures.gpu(evaluation, gpu)));
+              .put("figures", FitErrorText.gpu(evaluation, gpu)));
     }
     return array;
   }

@@ -4,9 +4,9 @@ import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Placement;
-import dev.tranche.extender.score.Best;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.score.TopK;
+import dev.tranche.extender.snapshot.NodeFit;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -43,10 +43,10 @@ public final class Explanations {
   /**
    * @param score as it was told to kube-scheduler; null where prioritize was not asked
    */
-  public record Scored(Evaluation evaluation, @Nullable Integer score) {}
+  public record Scored(NodeFit evaluation, @Nullable Integer score) {}
 
   /** Where the pod went, and the node's GPUs at that moment. */
-  public record Chosen(Instant at, Evaluation evaluation, Placement placement) {}
+  public record Chosen(Instant at, NodeFit evaluation, Placement placement) {}
 
   /**
    * @param fitting the best of those that fit; fewer once the pod is bound
@@ -65,8 +65,7 @@ public final class Explanations {
     return Optional.ofNullable(byKey.getIfPresent(key));
   }
 
-  public void filtered(
-      PodFacts pod, Policy policy, List<Evaluation> fitting, List<Evaluation> refused) {
+  public void filtered(PodFacts pod, Policy policy, List<NodeFit> fitting, List<NodeFit> refused) {
     var kept = fitting.stream().limit(NODES_MAX).map(e -> new Scored(e, null)).toList();
     var refusals = Refusals.of(refused);
     byKey.put(
@@ -74,22 +73,22 @@ public final class Explanations {
   }
 
   /** No node takes the pod for now. */
-  public void rejected(PodFacts pod, List<Evaluation> refused) {
-    owners.accept(pod, Figures.event(refused));
+  public void rejected(PodFacts pod, List<NodeFit> refused) {
+    owners.accept(pod, FitErrorText.event(refused));
   }
 
-  public void prioritized(PodFacts pod, Policy policy, List<Evaluation> evaluations, int[] scores) {
+  public void prioritized(PodFacts pod, Policy policy, List<NodeFit> evaluations, int[] scores) {
     Trace before = byKey.getIfPresent(pod.key());
     var refused = before == null ? Refusals.NONE : before.refused();
     var best =
-        Best.of(scores, NODES_MAX, 0).stream()
+        TopK.of(scores, NODES_MAX, 0).stream()
             .map(i -> new Scored(evaluations.get(i), scores[i]))
             .toList();
     byKey.put(
         pod.key(), new Trace(pod, policy, Instant.now(), best, evaluations.size(), refused, null));
   }
 
-  public void bound(PodFacts pod, Policy policy, Evaluation evaluation, Placement placement) {
+  public void bound(PodFacts pod, Policy policy, NodeFit evaluation, Placement placement) {
     var chosen = new Chosen(Instant.now(), evaluation, placement);
     Trace before = byKey.getIfPresent(pod.key());
     byKey.put(

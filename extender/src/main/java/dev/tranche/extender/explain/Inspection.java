@@ -7,7 +7,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.snapshot.Evaluations;
+import dev.tranche.extender.snapshot.NodeFitCache;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
@@ -75,7 +75,7 @@ public record Inspection(
    * @param waitingPods rejected ones that are woken when a GPU has room
    */
   public static Inspection of(
-      Ledger ledger, LoadCache loads, Evaluations evaluations, int waitingPods, long nowMs) {
+      Ledger ledger, LoadCache loads, NodeFitCache evaluations, int waitingPods, long nowMs) {
     var nodes = new ArrayList<Node>();
     var stages = new TreeMap<String, Integer>();
     for (String stage : List.of("tentative", "binding", "bound", "confirmed")) {
@@ -102,7 +102,7 @@ public record Inspection(
   }
 
   private static Node node(
-      Ledger ledger, LoadCache loads, Evaluations evaluations, String name, long nowMs) {
+      Ledger ledger, LoadCache loads, NodeFitCache evaluations, String name, long nowMs) {
     NodeView view = ledger.view(name, hold -> true, nowMs);
     var gpus = new ArrayList<Gpu>();
     // The same that the verbs look at: ones of its own would be a twentieth of the heap.

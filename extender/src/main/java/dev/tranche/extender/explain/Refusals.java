@@ -1,7 +1,7 @@
 package dev.tranche.extender.explain;
 
 import dev.tranche.extender.placement.Reason;
-import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.NodeFit;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.EnumMap;
@@ -15,25 +15,25 @@ import java.util.Map;
  * @param nearest at most {@link #NODES_MAX}, the nearest to fitting first
  * @param byReason in the order of the checks
  */
-public record Refusals(List<Evaluation> nearest, int count, Map<Reason, Integer> byReason) {
+public record Refusals(List<NodeFit> nearest, int count, Map<Reason, Integer> byReason) {
   static final int NODES_MAX = 8;
   static final Refusals NONE = new Refusals(List.of(), 0, Map.of());
 
-  static Refusals of(List<Evaluation> refused) {
-    var shown = new EnumMap<Reason, List<Evaluation>>(Reason.class);
+  static Refusals of(List<NodeFit> refused) {
+    var shown = new EnumMap<Reason, List<NodeFit>>(Reason.class);
     var counts = new EnumMap<Reason, Integer>(Reason.class);
-    for (Evaluation evaluation : refused) {
+    for (NodeFit evaluation : refused) {
       Reason reason = evaluation.outcome().refusal().orElse(null);
       if (reason != null) {
         counts.merge(reason, 1, Integer::sum);
-        List<Evaluation> few = shown.computeIfAbsent(reason, r -> new ArrayList<>());
+        List<NodeFit> few = shown.computeIfAbsent(reason, r -> new ArrayList<>());
         if (few.size() < NODES_MAX) {
           few.add(evaluation);
         }
       }
     }
     // The reasons stand in the order of the checks: the latest is the nearest miss.
-    List<Evaluation> nearest =
+    List<NodeFit> nearest =
         new ArrayList<>(shown.values())
             .reversed().stream().flatMap(List::stream).limit(NODES_MAX).toList();
     return new Refusals(nearest, refused.size(), Collections.unmodifiableMap(counts));

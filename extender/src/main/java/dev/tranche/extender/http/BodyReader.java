@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Reads a request's body into bytes that serve the next one again: thousands of names for each pod
  * would be a sixth of all garbage, and Vert.x's own handler, which grows from 64 KiB by copying,
- * makes another of them. What may be announced at once is for the {@link Gate} to bound. Confined
- * to one thread.
+ * makes another of them. What may be announced at once is for the {@link RequestLimiter} to bound.
+ * Confined to one thread.
  */
 final class BodyReader implements Handler<RoutingContext> {
   private static final String BODY = "body";
@@ -36,8 +36,8 @@ final class BodyReader implements Handler<RoutingContext> {
   @Override
   public void handle(RoutingContext call) {
     HttpServerRequest request = call.request();
-    long announced = Gate.announced(request);
-    if (announced > Gate.BODY_BYTES_MAX) {
+    long announced = RequestLimiter.announced(request);
+    if (announced > RequestLimiter.BODY_BYTES_MAX) {
       call.fail(HttpURLConnection.HTTP_ENTITY_TOO_LARGE);
       return;
     }
@@ -101,11 +101,11 @@ final class BodyReader implements Handler<RoutingContext> {
      */
     boolean append(Buffer piece) {
       int longer = length + piece.length();
-      if (longer > Gate.BODY_BYTES_MAX) {
+      if (longer > RequestLimiter.BODY_BYTES_MAX) {
         return false;
       }
       if (longer > bytes.length) {
-        int grown = Math.min(Gate.BODY_BYTES_MAX, 2 * bytes.length);
+        int grown = Math.min(RequestLimiter.BODY_BYTES_MAX, 2 * bytes.length);
         bytes = Arrays.copyOf(bytes, Math.max(longer, grown));
       }
       piece.getBytes(bytes, length);

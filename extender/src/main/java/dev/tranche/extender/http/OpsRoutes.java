@@ -50,7 +50,7 @@ public final class OpsRoutes {
   private final PrometheusMeterRegistry registry;
   private final GpuCollector gpus;
   private final boolean gpuMetrics;
-  private final Inspections inspections;
+  private final InspectionCache inspections;
   private final Counter shed;
   private final Supplier<Optional<String>> missing;
   private final Function<String, Future<Optional<String>>> schedulerMessages;
@@ -65,7 +65,7 @@ public final class OpsRoutes {
   public OpsRoutes(
       ReadinessGate readiness,
       Explain explain,
-      Inspections inspections,
+      InspectionCache inspections,
       Loop loop,
       PrometheusMeterRegistry registry,
       GpuCollector gpus,
@@ -148,7 +148,10 @@ public final class OpsRoutes {
         .onFailure(
             cause -> {
               if (response.headWritten()) {
-                log.warn("{} was not read to its end: {}", call.request().path(), cause.toString());
+                log.warn(
+                    "the client did not read {} to its end: {}",
+                    call.request().path(),
+                    cause.toString());
                 response.reset();
               } else {
                 response.headers().remove("Content-Encoding");
@@ -159,7 +162,7 @@ public final class OpsRoutes {
 
   private static Void write(Page page, Inspection inspection, HttpServerResponse to, boolean packed)
       throws IOException {
-    OutputStream pieces = new Pieces(to);
+    OutputStream pieces = new PageStreamer(to);
     OutputStream body = packed ? new GZIPOutputStream(pieces, PACKED_BYTES) : pieces;
     page.write(inspection, body);
     body.close();

@@ -40,13 +40,13 @@ public final class VerbRoutes {
       "too many requests wait for the extender; this one is tried again";
   private static final String TOO_LARGE =
       "the request has more than %d bytes: set nodeCacheCapable: true for this extender in the KubeSchedulerConfiguration, so that nodes are named and not sent"
-          .formatted(Gate.BODY_BYTES_MAX);
+          .formatted(RequestLimiter.BODY_BYTES_MAX);
   private static final String FAILED = "the extender failed at %s: %s";
   private static final String LATE = "the request came in too slowly; it is tried again";
   private static final String PASS = "pass";
   private static final String READ_TIMER = "readTimer";
 
-  private final Gate gate = new Gate();
+  private final RequestLimiter gate = new RequestLimiter();
   private final BodyReader body = new BodyReader();
   private final long readWithinMs;
   private final ExtenderReader reader;
@@ -63,7 +63,7 @@ public final class VerbRoutes {
       Bind bind,
       Preempt preempt,
       ExtenderMetrics metrics) {
-    this(reader, filter, prioritize, bind, preempt, metrics, Gate.READ_WITHIN_MS);
+    this(reader, filter, prioritize, bind, preempt, metrics, RequestLimiter.READ_WITHIN_MS);
   }
 
   VerbRoutes(
@@ -115,7 +115,7 @@ public final class VerbRoutes {
 
   /** What waits beyond the bounds is refused unread. */
   private void enter(RoutingContext call, Verb verb) {
-    Gate.Pass pass = gate.enter(call.request(), System.nanoTime());
+    RequestLimiter.Pass pass = gate.enter(call.request(), System.nanoTime());
     if (pass == null) {
       metrics.shed(verb);
       write(call, undecided(verb, OVERLOADED));
@@ -144,8 +144,8 @@ public final class VerbRoutes {
   }
 
   /** Without an answer: the rest of the body would still come, and take the room of others. */
-  private void hangUp(RoutingContext call, Verb verb, Gate.Pass pass) {
-    log.warn("a request of {} is cut off: its body was not here within {} ms", verb, readWithinMs);
+  private void hangUp(RoutingContext call, Verb verb, RequestLimiter.Pass pass) {
+    log.warn("closed a request to {}: its body did not arrive within {} ms", verb, readWithinMs);
     metrics.shed(verb);
     gate.leave(pass);
     var _ = call.response().reset();
@@ -211,7 +211,7 @@ public final class VerbRoutes {
   }
 
   private static boolean late(RoutingContext call) {
-    Gate.@Nullable Pass pass = call.get(PASS);
+    RequestLimiter.@Nullable Pass pass = call.get(PASS);
     return pass != null && pass.late(System.nanoTime());
   }
 
@@ -278,7 +278,7 @@ public final class VerbRoutes {
           case Preempt.Answer.Nodes(var chosen) ->
               new Answer(ExtenderWriter.victims(chosen), false);
           case Preempt.Answer.Undecided(String why) -> {
-            log.info("nobody is evicted for pod {}: {}", pod.key(), why);
+            log.info("not evicting any pod for pod {}: {}", pod.key(), why);
             yield declined(why);
           }
         });

@@ -139,7 +139,7 @@ public record Hold(
   }
 
   /** A hold that we placed ourselves knows more than an annotation, if that names the same GPUs. */
-  boolean agrees(Optional<Places.Found> said) {
+  boolean agrees(Optional<PlacementReader.Found> said) {
     if (placement == null || said.isEmpty()) {
       return placement != null;
     }

@@ -53,22 +53,22 @@ import org.jspecify.annotations.Nullable;
 public final class Ledger {
   private final Timing timing;
   private final Nominations nominations = new Nominations();
-  private final Leaving leaving;
-  private final Books books;
-  private final Reports reports;
+  private final TerminatingPods leaving;
+  private final LedgerState books;
+  private final ReportApplier reports;
 
   /** For one reader; what {@link #view} says of these nodes may differ from before. */
-  public final Changes changes = new Changes();
+  public final ChangedNodes changes = new ChangedNodes();
 
   public Ledger(Timing timing) {
     this.timing = timing;
-    this.leaving = new Leaving(timing.leavingMs());
-    this.books = new Books(timing, changes);
-    this.reports = new Reports(timing, books);
+    this.leaving = new TerminatingPods(timing.leavingMs());
+    this.books = new LedgerState(timing, changes);
+    this.reports = new ReportApplier(timing, books);
   }
 
   public List<Decision> apply(Event event, long nowMs) {
-    var step = new Step(nowMs);
+    var step = new Transition(nowMs);
     switch (event) {
       case Event.PodSeen(PodFacts pod) -> podSeen(step, pod);
       case Event.PodGone(String uid, String key) -> podGone(step, uid, key);
@@ -95,7 +95,7 @@ public final class Ledger {
 
   // --- pods ---
 
-  private void podSeen(Step step, PodFacts pod) {
+  private void podSeen(Transition step, PodFacts pod) {
     if (books.tombstones.containsKey(pod.uid())) {
       return;
     }
@@ -120,7 +120,7 @@ public final class Ledger {
     }
   }
 
-  private void podGone(Step step, String uid, String key) {
+  private void podGone(Transition step, String uid, String key) {
     PodFacts pod = books.pods.remove(uid);
     books.tombstones.putIfAbsent(uid, step.nowMs() + timing.tombstoneMs());
     String node = pod == null ? null : pod.node();
@@ -131,9 +131,9 @@ public final class Ledger {
    * What no watch has told in time. That a pod is gone or bound is so for good; that it waits says
    * something only of a binding that was due when the API server was asked.
    */
-  private void podChecked(Step step, Event.PodChecked checked) {
+  private void podChecked(Transition step, Event.PodChecked checked) {
     String uid = checked.uid();
-    NodeBook holder = books.holders.get(uid);
+    NodeInfo holder = books.holders.get(uid);
     if (checked.pod() == null) {
       gone(step, uid, checked.key(), holder);
       return;
@@ -150,13 +150,13 @@ public final class Ledger {
   }
 
   /** With its hold, by which its node is known: the kubelet may go on listing it for a while. */
-  private void gone(Step step, String uid, String key, @Nullable NodeBook holder) {
+  private void gone(Transition step, String uid, String key, @Nullable NodeInfo holder) {
     if (holder == null) {
       podGone(step, uid, key);
       return;
     }
     boolean settled = books.settled(uid);
-    NodeBook.Ended namesake = holder.ended.get(key);
+    NodeInfo.Ended namesake = holder.ended.get(key);
     podGone(step, uid, key);
     if (namesake != null && namesake.listedUntilMs() == Hold.NEVER) {
       // The next pod of that name was faster: it has ended too, and is still there.
@@ -168,7 +168,7 @@ public final class Ledger {
   }
 
   /** kube-scheduler says which node it has chosen of those that were offered, or that none is. */
-  private void nominated(Step step, @Nullable PodFacts before, PodFacts pod) {
+  private void nominated(Transition step, @Nullable PodFacts before, PodFacts pod) {
     Nominations.Plan plan = nominations.get(pod.uid()).orElse(null);
     String node = pod.standing().nominatedNode();
     if (plan == null || books.settled(pod.uid())) {
@@ -192,21 +192,22 @@ public final class Ledger {
   }
 
   /** A nominated pod that kube-scheduler goes on asking about keeps its GPU, but not for ever. */
-  private long lastCall(Step step, Hold held) {
+  private long lastCall(Transition step, Hold held) {
     long last = held.sinceMs() + timing.nominatedMs();
     return Math.min(last, step.nowMs() + timing.tentativeMs());
   }
 
-  private void end(Step step, String uid, String key, @Nullable String node, long listedUntilMs) {
+  private void end(
+      Transition step, String uid, String key, @Nullable String node, long listedUntilMs) {
     nominations.remove(uid);
     leaving.ended(uid);
-    NodeBook holder = books.holders.get(uid);
-    NodeBook book = holder != null ? holder : node == null ? null : books.book(node);
+    NodeInfo holder = books.holders.get(uid);
+    NodeInfo book = holder != null ? holder : node == null ? null : books.book(node);
     if (book == null) {
       return;
     }
     step.touch(book);
-    book.ended.put(key, new NodeBook.Ended(step.nowMs(), listedUntilMs));
+    book.ended.put(key, new NodeInfo.Ended(step.nowMs(), listedUntilMs));
     // The next pod of that name must not be taken for this one.
     book.state = book.state == null ? null : book.state.without(key);
     books.drop(step, uid);
@@ -217,8 +218,8 @@ public final class Ledger {
    *
    * @param before what we knew of it
    */
-  private void settle(Step step, PodFacts pod, NodeBook book, @Nullable PodFacts before) {
-    NodeBook holder = books.holders.get(pod.uid());
+  private void settle(Transition step, PodFacts pod, NodeInfo book, @Nullable PodFacts before) {
+    NodeInfo holder = books.holders.get(pod.uid());
     Hold hold = holder == book ? book.holds.get(pod.uid()) : null;
     if (holder != book) {
       books.drop(step, pod.uid());
@@ -234,13 +235,13 @@ public final class Ledger {
     reports.remind(step, book, reports.readBack(step, book, bound));
   }
 
-  private Hold bound(Step step, PodFacts pod, NodeBook book, @Nullable Hold hold) {
+  private Hold bound(Transition step, PodFacts pod, NodeInfo book, @Nullable Hold hold) {
     int replicas = book.replicasPerGpu(pod.resource());
-    Optional<Places.Found> said = book.said(pod);
+    Optional<PlacementReader.Found> said = book.said(pod);
     if (hold != null && (hold.confirmed() || hold.agrees(said))) {
       return hold.stage() == Stage.BOUND ? hold : hold.at(Stage.BOUND, step.nowMs(), Hold.NEVER);
     }
-    Places.Found found = said.orElse(null);
+    PlacementReader.Found found = said.orElse(null);
     return new Hold(
         pod.uid(),
         pod.key(),
@@ -258,15 +259,15 @@ public final class Ledger {
   }
 
   /** A pod that ran before we first saw it may be in the node's last list. */
-  private static long listedFrom(Step step, PodFacts pod, @Nullable Hold hold) {
+  private static long listedFrom(Transition step, PodFacts pod, @Nullable Hold hold) {
     if (hold != null && hold.stage() == Stage.BOUND) {
       return hold.listedFromMs();
     }
-    return step.nowMs() - (hold == null && pod.running() ? NodeBook.KUBELET_LATE_MS : 0);
+    return step.nowMs() - (hold == null && pod.running() ? NodeInfo.KUBELET_LATE_MS : 0);
   }
 
   /** A pod that ran before we saw it is in its GPU's mean load already. */
-  private long since(Step step, PodFacts pod, @Nullable Hold hold) {
+  private long since(Transition step, PodFacts pod, @Nullable Hold hold) {
     if (hold != null && hold.stage() == Stage.BOUND) {
       return hold.sinceMs();
     }
@@ -275,14 +276,14 @@ public final class Ledger {
 
   // --- nodes ---
 
-  private void nodeSeen(Step step, NodeFacts facts) {
-    NodeBook book = books.book(facts.name());
+  private void nodeSeen(Transition step, NodeFacts facts) {
+    NodeInfo book = books.book(facts.name());
     step.touch(book);
     book.facts = facts;
   }
 
-  private void nodeGone(Step step, String name) {
-    NodeBook book = books.nodes.get(name);
+  private void nodeGone(Transition step, String name) {
+    NodeInfo book = books.nodes.get(name);
     if (book != null) {
       step.touch(book);
       book.facts = null;
@@ -290,8 +291,8 @@ public final class Ledger {
     }
   }
 
-  private void streamLost(Step step, String name) {
-    NodeBook book = books.nodes.get(name);
+  private void streamLost(Transition step, String name) {
+    NodeInfo book = books.nodes.get(name);
     if (book != null) {
       step.touch(book);
       book.live = false;
@@ -301,7 +302,7 @@ public final class Ledger {
 
   // --- verbs ---
 
-  private void reserve(Step step, PodFacts pod, String node, Placement placement) {
+  private void reserve(Transition step, PodFacts pod, String node, Placement placement) {
     if (books.settled(pod.uid())) {
       return;
     }
@@ -313,17 +314,17 @@ public final class Ledger {
     }
   }
 
-  private Hold reserved(Step step, PodFacts pod, String node, Placement placement) {
+  private Hold reserved(Transition step, PodFacts pod, String node, Placement placement) {
     books.drop(step, pod.uid());
-    NodeBook book = books.book(node);
+    NodeInfo book = books.book(node);
     step.touch(book);
     Hold hold = books.tentative(pod, book, placement, step);
     books.put(book, hold);
     return hold;
   }
 
-  private void release(Step step, String uid) {
-    NodeBook book = books.holders.get(uid);
+  private void release(Transition step, String uid) {
+    NodeInfo book = books.holders.get(uid);
     Hold hold = books.hold(uid).orElse(null);
     if (book == null || hold == null || books.settled(uid)) {
       return;
@@ -336,7 +337,8 @@ public final class Ledger {
     books.giveUp(step, book, uid);
   }
 
-  private void nominate(Step step, PodFacts pod, Map<String, Placement> places, String expected) {
+  private void nominate(
+      Transition step, PodFacts pod, Map<String, Placement> places, String expected) {
     Placement place = places.get(expected);
     if (books.settled(pod.uid()) || place == null) {
       return;
@@ -347,13 +349,13 @@ public final class Ledger {
         .ifPresent(evicted -> release(step, evicted));
   }
 
-  private void bindStarted(Step step, PodFacts pod, String node, Placement placement) {
+  private void bindStarted(Transition step, PodFacts pod, String node, Placement placement) {
     if (books.bound(pod.uid())) {
       return;
     }
     nominations.remove(pod.uid());
     books.drop(step, pod.uid());
-    NodeBook book = books.book(node);
+    NodeInfo book = books.book(node);
     step.touch(book);
     Hold hold =
         books.tentative(pod, book, placement, step).at(Stage.BINDING, step.nowMs(), Hold.NEVER);
@@ -361,20 +363,20 @@ public final class Ledger {
     step.say(new Decision.Assign(node, hold.assignment()));
   }
 
-  private void bindDone(Step step, String uid) {
+  private void bindDone(Transition step, String uid) {
     // The informer will show it; if it never does, the pod was deleted before we looked.
     long until = step.nowMs() + timing.unknownBindMs();
     binding(uid)
         .ifPresent(h -> books.put(books.book(h.node()), h.at(Stage.BOUND, step.nowMs(), until)));
   }
 
-  private void bindFailed(Step step, String uid) {
+  private void bindFailed(Transition step, String uid) {
     if (!books.bound(uid)) {
       books.drop(step, uid);
     }
   }
 
-  private void bindUnknown(Step step, String uid) {
+  private void bindUnknown(Transition step, String uid) {
     long until = step.nowMs() + timing.unknownBindMs();
     binding(uid).ifPresent(hold -> books.put(books.book(hold.node()), hold.until(until)));
   }
@@ -385,9 +387,9 @@ public final class Ledger {
 
   // --- time ---
 
-  private void tick(Step step) {
+  private void tick(Transition step) {
     books.forgetGone(step.nowMs());
-    for (NodeBook book : List.copyOf(books.nodes.values())) {
+    for (NodeInfo book : List.copyOf(books.nodes.values())) {
       if (!book.ended.isEmpty()
           && book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
         book.changed();
@@ -399,7 +401,7 @@ public final class Ledger {
     }
   }
 
-  private void pass(Step step, NodeBook book, Hold hold) {
+  private void pass(Transition step, NodeInfo book, Hold hold) {
     if (hold.expiresAtMs() <= step.nowMs()) {
       PodFacts pod = books.pods.get(hold.uid());
       if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
@@ -436,18 +438,18 @@ public final class Ledger {
   }
 
   public Optional<NodeFacts> node(String name) {
-    NodeBook book = books.nodes.get(name);
+    NodeInfo book = books.nodes.get(name);
     return book == null ? Optional.empty() : Optional.ofNullable(book.facts);
   }
 
   public Collection<Hold> holds(String node) {
-    NodeBook book = books.nodes.get(node);
+    NodeInfo book = books.nodes.get(node);
     return book == null ? List.of() : Collections.unmodifiableCollection(book.holds.values());
   }
 
   /** The R that a pod without a stamp is measured with on this node. */
   public int replicasPerGpu(String node, String resource) {
-    NodeBook book = books.nodes.get(node);
+    NodeInfo book = books.nodes.get(node);
     return book == null ? 1 : book.replicasPerGpu(resource);
   }
 
@@ -457,7 +459,7 @@ public final class Ledger {
    * @param counted the holds that count
    */
   public NodeView view(String node, Predicate<Hold> counted, long nowMs) {
-    NodeBook book = books.nodes.get(node);
+    NodeInfo book = books.nodes.get(node);
     return book == null
         ? new NodeView(node, NodeView.Availability.SILENT, List.of())
         : book.view(counted, nowMs - timing.newcomerMs());
@@ -465,7 +467,7 @@ public final class Ledger {
 
   /** Another number after each change of what {@link #view} says; 0 of a node never heard of. */
   public long version(String node) {
-    NodeBook book = books.nodes.get(node);
+    NodeInfo book = books.nodes.get(node);
     return book == null ? 0 : book.version;
   }
 
@@ -479,7 +481,7 @@ public final class Ledger {
   }
 
   /** Pods that terminate. */
-  public Leaving leaving() {
+  public TerminatingPods leaving() {
     return leaving;
   }
 

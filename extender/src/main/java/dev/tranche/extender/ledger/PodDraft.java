@@ -226,9 +226,9 @@ public final class PodDraft {
         uid, namespace, name, node, ended(), running, resource, requests, annotations, standing());
   }
 
-  private Standing standing() {
+  private PreemptionInfo standing() {
     long since = startedAtMs == 0 ? createdAtMs : startedAtMs;
-    return new Standing(priority, labels, since, leaving, nominatedNode);
+    return new PreemptionInfo(priority, labels, since, leaving, nominatedNode);
   }
 
   /** Since 1970; 0 of what is no time. */

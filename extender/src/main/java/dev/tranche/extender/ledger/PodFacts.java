@@ -3,7 +3,7 @@ package dev.tranche.extender.ledger;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.placement.AllowList;
-import dev.tranche.extender.placement.Ask;
+import dev.tranche.extender.placement.GpuRequest;
 import java.util.List;
 import java.util.Map;
 import java.util.OptionalInt;
@@ -31,7 +31,7 @@ public record PodFacts(
     String resource,
     List<Demand.Request> requests,
     Map<String, String> annotations,
-    Standing standing) {
+    PreemptionInfo standing) {
   /** Between the names of several resources. */
   static final String SEVERAL = " and ";
 
@@ -53,11 +53,20 @@ public record PodFacts(
       List<Demand.Request> requests,
       Map<String, String> annotations) {
     this(
-        uid, namespace, name, node, ended, running, resource, requests, annotations, Standing.NONE);
+        uid,
+        namespace,
+        name,
+        node,
+        ended,
+        running,
+        resource,
+        requests,
+        annotations,
+        PreemptionInfo.NONE);
   }
 
   /** The same pod as preemption sees it. */
-  public PodFacts with(Standing other) {
+  public PodFacts with(PreemptionInfo other) {
     return new PodFacts(
         uid, namespace, name, node, ended, running, resource, requests, annotations, other);
   }
@@ -101,8 +110,8 @@ public record PodFacts(
   }
 
   /** As {@link #demand}, with what the pod says of GPUs. */
-  public Ask ask(int nodeReplicas) {
-    return new Ask(
+  public GpuRequest ask(int nodeReplicas) {
+    return new GpuRequest(
         demand(nodeReplicas),
         stampedReplicas(),
         AllowList.parse(annotations.get(Names.GPU_MODEL)),

@@ -25,16 +25,16 @@ public final class UseHistory {
 
   private final double[] pods = new double[UP_TO.length + 1];
   private final double[] times = new double[pods.length];
-  private Odds told = Odds.GUESS;
+  private UsageDistribution told = UsageDistribution.GUESS;
 
   public UseHistory() {
-    for (Odds.Part part : Odds.GUESS.parts()) {
+    for (UsageDistribution.Part part : UsageDistribution.GUESS.parts()) {
       count(kind(part.times()), part.times(), GUESSED * part.odds());
     }
   }
 
   /** The same object for as long as nothing much has changed. */
-  public Odds odds() {
+  public UsageDistribution odds() {
     return told;
   }
 
@@ -97,21 +97,21 @@ public final class UseHistory {
 
   private void tell() {
     double all = sum(0);
-    List<Odds.Part> parts = new ArrayList<>(pods.length);
+    List<UsageDistribution.Part> parts = new ArrayList<>(pods.length);
     for (int i = 0; i < pods.length; i++) {
-      parts.add(new Odds.Part(pods[i] > 0 ? times[i] / pods[i] : 0, pods[i] / all));
+      parts.add(new UsageDistribution.Part(pods[i] > 0 ? times[i] / pods[i] : 0, pods[i] / all));
     }
-    var now = new Odds(parts);
+    var now = new UsageDistribution(parts);
     told = differs(now, told) ? now : told;
   }
 
-  private static boolean differs(Odds one, Odds other) {
+  private static boolean differs(UsageDistribution one, UsageDistribution other) {
     if (one.parts().size() != other.parts().size()) {
       return true;
     }
     for (int i = 0; i < one.parts().size(); i++) {
-      Odds.Part a = one.parts().get(i);
-      Odds.Part b = other.parts().get(i);
+      UsageDistribution.Part a = one.parts().get(i);
+      UsageDistribution.Part b = other.parts().get(i);
       if (Math.abs(a.odds() - b.odds()) > STEP
           || a.odds() * Math.abs(a.times() - b.times()) > STEP) {
         return true;

@@ -45,7 +45,7 @@ public final class GpuCollector implements MultiCollector {
             gauge(
                 now,
                 "tranche_extender_gpu_replicas",
-                "Replicas that the GPU is cut into.",
+                "Replicas that the GPU is split into.",
                 g -> g.view().replicas()))
         .metricSnapshot(
             gauge(

@@ -21,7 +21,7 @@ final class Backtracking {
   }
 
   private final Shares shares;
-  private final Room room;
+  private final SearchState room;
   private final int[][] orders;
 
   /** By share: its place in its order. */
@@ -41,7 +41,7 @@ final class Backtracking {
    *     same one
    * @param stepsMax looks at one GPU each
    */
-  Backtracking(Shares shares, Room room, int[][] orders, int stepsMax) {
+  Backtracking(Shares shares, SearchState room, int[][] orders, int stepsMax) {
     this.shares = shares;
     this.room = room;
     this.orders = orders;

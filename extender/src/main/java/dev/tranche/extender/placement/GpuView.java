@@ -33,7 +33,7 @@ public record GpuView(
     boolean measured,
     boolean guarded,
     String unfitBecause,
-    Outlook outlook,
+    LoadForecast outlook,
     long memoryNobodysBytes) {
   public static final int UNLIMITED = Integer.MAX_VALUE;
 

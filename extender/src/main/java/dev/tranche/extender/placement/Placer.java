@@ -8,7 +8,7 @@ import java.util.Optional;
 public final class Placer {
   private Placer() {}
 
-  public static Outcome place(Ask ask, List<GpuView> gpus, GpuOrder order) {
+  public static Outcome place(GpuRequest ask, List<GpuView> gpus, GpuOrder order) {
     var eligible = new ArrayList<GpuView>(gpus.size());
     Reason refused = Reason.NO_GPU;
     for (GpuView gpu : gpus) {
@@ -23,7 +23,7 @@ public final class Placer {
     if (eligible.isEmpty()) {
       return new Outcome.DoesNotFit(refused);
     }
-    var steps = new Steps();
+    var steps = new SearchBudget();
     var search = new Search(ask.plan(), eligible, true, true, steps);
     return switch (search.run(order)) {
       case Search.Result.Found(Placement placement) -> new Outcome.Fits(placement);
@@ -33,7 +33,7 @@ public final class Placer {
   }
 
   /** Why one GPU may not serve the pod, whatever room it has. */
-  public static Optional<Reason> ineligible(Ask ask, GpuView gpu) {
+  public static Optional<Reason> ineligible(GpuRequest ask, GpuView gpu) {
     if (!gpu.resource().equals(ask.demand().resource())) {
       return Optional.of(Reason.NO_GPU);
     }
@@ -47,7 +47,7 @@ public final class Placer {
   }
 
   /** The pod does not fit; the nearest miss is what it would fit without. */
-  private static Outcome missing(Plan plan, List<GpuView> gpus, Steps steps) {
+  private static Outcome missing(SearchPlan plan, List<GpuView> gpus, SearchBudget steps) {
     int free = gpus.stream().mapToInt(GpuView::freeReplicas).sum();
     if (free < plan.peakReplicas) {
       return new Outcome.DoesNotFit(Reason.FULL);
@@ -65,7 +65,7 @@ public final class Placer {
    * @param clients whether MPS client slots do
    */
   private static Optional<Outcome> without(
-      Plan plan, List<GpuView> gpus, boolean clients, Reason reason, Steps steps) {
+      SearchPlan plan, List<GpuView> gpus, boolean clients, Reason reason, SearchBudget steps) {
     return switch (new Search(plan, gpus, false, clients, steps).run()) {
       case Search.Result.Found found -> Optional.of(new Outcome.DoesNotFit(reason));
       case Search.Result.GaveUp gaveUp -> Optional.of(new Outcome.Undecided());
@@ -73,7 +73,7 @@ public final class Placer {
     };
   }
 
-  private static Reason scattered(Plan plan, List<GpuView> gpus) {
+  private static Reason scattered(SearchPlan plan, List<GpuView> gpus) {
     boolean whole = gpus.stream().anyMatch(g -> g.freeReplicas() >= plan.largestShare);
     return whole ? Reason.TOO_FEW_GPUS : Reason.FRAGMENTED;
   }

@@ -9,7 +9,8 @@ public enum Reason {
   NO_REPORT("the node's GPU plugin sends no reports", false),
   NOT_SERVING("the node's GPU plugin is draining or not registered with the kubelet", false),
   NO_GPU("the node has no GPU of the resource that the pod asks for", true),
-  OTHER_REPLICAS("the node's GPUs are cut into other replicas than the pod's share", true),
+  OTHER_REPLICAS(
+      "the node splits GPUs into a different number of replicas than the pod was sized for", true),
   NOT_ALLOWED("the pod's lists of GPU models or uuids allow none of the node's GPUs", true),
   UNFIT("the node's GPUs that could take the pod are unhealthy or cordoned", true),
   FULL("the node's GPUs have too few free replicas", false),

@@ -19,18 +19,18 @@ final class Search {
   /** Smaller shares than so many sizes are placed in the order of the last of them. */
   private static final int ORDERS_MAX = 3;
 
-  private final Plan plan;
+  private final SearchPlan plan;
   private final List<GpuView> gpus;
   private final boolean memory;
   private final boolean clients;
-  private final Steps steps;
+  private final SearchBudget steps;
 
   /**
    * @param memory whether real free memory limits the room
    * @param clients whether MPS client slots do
    * @param steps that all searches on the node share
    */
-  Search(Plan plan, List<GpuView> gpus, boolean memory, boolean clients, Steps steps) {
+  Search(SearchPlan plan, List<GpuView> gpus, boolean memory, boolean clients, SearchBudget steps) {
     this.plan = plan;
     this.gpus = gpus;
     this.memory = memory;
@@ -62,7 +62,7 @@ final class Search {
   }
 
   private Result search(@Nullable GpuOrder order) {
-    Room room = room();
+    SearchState room = room();
     if (room.total() < plan.peakReplicas) {
       return NONE;
     }
@@ -82,13 +82,13 @@ final class Search {
     return apart(room, order);
   }
 
-  private Room room() {
+  private SearchState room() {
     steps.take(gpus.size());
-    return new Room(gpus, memory, clients);
+    return new SearchState(gpus, memory, clients);
   }
 
   /** All containers on one GPU that holds the peak. */
-  private Result together(Room room, @Nullable GpuOrder order) {
+  private Result together(SearchState room, @Nullable GpuOrder order) {
     int peak = plan.peakReplicas;
     if (plan.singleShares) {
       int gpu = best(room, peak, plan.demand.containers().size(), order);
@@ -139,7 +139,7 @@ final class Search {
   }
 
   /** Each share where the policy wants it, or else where there is room, or else split. */
-  private Result apart(Room room, @Nullable GpuOrder order) {
+  private Result apart(SearchState room, @Nullable GpuOrder order) {
     Found whole = assign(plan.all, room, order);
     if (whole.gpus() != null) {
       return new Result.Found(placed(plan.all, whole.gpus(), List.of()));
@@ -163,7 +163,7 @@ final class Search {
   private record Found(int @Nullable [] gpus, boolean decided) {}
 
   /** In the policy's order; if that takes long, the fullest GPUs first, which rarely does. */
-  private Found assign(Shares shares, Room room, @Nullable GpuOrder order) {
+  private Found assign(Shares shares, SearchState room, @Nullable GpuOrder order) {
     if (order != null) {
       Found found = assign(shares, room, orders(shares, order));
       if (found.decided()) {
@@ -174,7 +174,7 @@ final class Search {
     return assign(shares, room, Backtracking.same(fullestFirst, shares.count()));
   }
 
-  private Found assign(Shares shares, Room room, int[][] orders) {
+  private Found assign(Shares shares, SearchState room, int[][] orders) {
     var backtracking = new Backtracking(shares, room, orders, steps.left());
     Backtracking.Result result = backtracking.run();
     steps.take(backtracking.steps());
@@ -210,7 +210,7 @@ final class Search {
   }
 
   /** Those that may lie on several GPUs, after the others are placed. */
-  private Result split(Room room, Shares firm, int[] firmGpus) {
+  private Result split(SearchState room, Shares firm, int[] firmGpus) {
     var filled = new ArrayList<List<Placement.Share>>();
     for (Demand.Container container : plan.demand.containers()) {
       if (!container.splittable()) {
@@ -250,7 +250,7 @@ final class Search {
   }
 
   /** Emptiest GPUs first: that takes the fewest. */
-  private Optional<List<Placement.Share>> fill(Room room, int replicas) {
+  private Optional<List<Placement.Share>> fill(SearchState room, int replicas) {
     var shares = new ArrayList<Placement.Share>(1);
     int left = replicas;
     while (left > 0) {
@@ -268,7 +268,7 @@ final class Search {
   }
 
   /** The first that fits, without a sort: most pods want no more. None: -1. */
-  private int best(Room room, int replicas, int clients, @Nullable GpuOrder order) {
+  private int best(SearchState room, int replicas, int clients, @Nullable GpuOrder order) {
     Comparator<GpuView> better = order == null ? (_, _) -> 0 : order.forShare(replicas);
     int best = -1;
     for (int gpu = 0; gpu < room.size(); gpu++) {

@@ -52,30 +52,30 @@ public final class Victims {
    * @param offered uids that the dry run chose: they also make the pod fit otherwise, so they are
    *     taken unless others are better
    */
-  public Optional<Choice> choose(List<Candidate> candidates, Set<String> offered) {
+  public Optional<NodeVictims> choose(List<Candidate> candidates, Set<String> offered) {
     if (fitsWithout.test(Set.of())) {
-      return Optional.of(new Choice(List.of(), 0));
+      return Optional.of(new NodeVictims(List.of(), 0));
     }
     var uuids = new TreeSet<String>();
     candidates.forEach(c -> uuids.addAll(c.held().keySet()));
-    Stream<Optional<Choice>> perGpu =
+    Stream<Optional<NodeVictims>> perGpu =
         uuids.stream()
             .map(uuid -> candidates.stream().filter(c -> c.held().containsKey(uuid)).toList())
             .map(this::fewest);
-    Stream<Optional<Choice>> others = Stream.concat(perGpu, Stream.of(fewest(candidates)));
+    Stream<Optional<NodeVictims>> others = Stream.concat(perGpu, Stream.of(fewest(candidates)));
     return Stream.concat(Stream.of(asOffered(candidates, offered)), others)
         .flatMap(Optional::stream)
-        .reduce((a, b) -> Choice.BETTER_FIRST.compare(a, b) <= 0 ? a : b);
+        .reduce((a, b) -> NodeVictims.BETTER_FIRST.compare(a, b) <= 0 ? a : b);
   }
 
-  private Optional<Choice> asOffered(List<Candidate> candidates, Set<String> offered) {
+  private Optional<NodeVictims> asOffered(List<Candidate> candidates, Set<String> offered) {
     List<PodFacts> pods =
         candidates.stream().map(Candidate::pod).filter(p -> offered.contains(p.uid())).toList();
     return fitsWithout.test(uids(pods)) ? Optional.of(choice(pods)) : Optional.empty();
   }
 
   /** All go, then each stays who may, those whom it would hurt most first. */
-  private Optional<Choice> fewest(List<Candidate> candidates) {
+  private Optional<NodeVictims> fewest(List<Candidate> candidates) {
     Set<String> gone = uids(candidates.stream().map(Candidate::pod).toList());
     if (!fitsWithout.test(gone)) {
       return Optional.empty();
@@ -106,10 +106,10 @@ public final class Victims {
     return ordered;
   }
 
-  private Choice choice(List<PodFacts> pods) {
+  private NodeVictims choice(List<PodFacts> pods) {
     List<PodFacts> leastFirst =
-        pods.stream().sorted(Choice.MOST_IMPORTANT_FIRST.reversed()).toList();
-    return new Choice(pods, budgets.violators(leastFirst).size());
+        pods.stream().sorted(NodeVictims.MOST_IMPORTANT_FIRST.reversed()).toList();
+    return new NodeVictims(pods, budgets.violators(leastFirst).size());
   }
 
   private static Set<String> uids(List<PodFacts> pods) {

@@ -1,6 +1,6 @@
 package dev.tranche.extender.readapi;
 
-import dev.tranche.extender.cluster.Workers;
+import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.readapi.Access.Verdict;
 import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;

@@ -3,7 +3,7 @@ package dev.tranche.extender.readapi;
 import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
-import dev.tranche.extender.http.Inspections;
+import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.readapi.ListQuery.Field;
 import dev.tranche.extender.readapi.ListQuery.Parsed;
 import dev.tranche.extender.readapi.Snapshot.PodRow;
@@ -40,7 +40,7 @@ final class Answers {
 
   private final Vertx vertx;
   private final Supplier<Loop> loop;
-  private final Inspections inspections;
+  private final InspectionCache inspections;
   private final Supplier<Optional<String>> notReady;
   private final Explain explain;
   private final Function<String, Future<Optional<String>>> schedulerMessages;
@@ -66,7 +66,7 @@ final class Answers {
   Answers(
       Vertx vertx,
       Supplier<Loop> loop,
-      Inspections inspections,
+      InspectionCache inspections,
       Supplier<Optional<String>> notReady,
       Explain explain,
       Explanations traces,

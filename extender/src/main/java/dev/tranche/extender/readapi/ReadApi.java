@@ -5,7 +5,7 @@ import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Explanations;
-import dev.tranche.extender.http.Inspections;
+import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.state.Loop;
@@ -48,7 +48,7 @@ public final class ReadApi implements AutoCloseable {
    */
   public record Sources(
       Supplier<Loop> loop,
-      Inspections inspections,
+      InspectionCache inspections,
       Supplier<Optional<String>> notReady,
       Explain explain,
       Explanations explanations,

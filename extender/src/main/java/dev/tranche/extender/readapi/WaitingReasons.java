@@ -4,7 +4,7 @@ import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Explanations.Trace;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.Reason;
-import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.NodeFit;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.Locale;
@@ -58,7 +58,7 @@ final class WaitingReasons {
             ? Optional.empty()
             : refused.nearest().stream()
                 .findFirst()
-                .map(Evaluation::outcome)
+                .map(NodeFit::outcome)
                 .flatMap(outcome -> outcome.refusal());
     return reason
         .map(r -> new Why(name(r), r.sentence(), refused.count(), trace.at()))

@@ -18,7 +18,7 @@ public enum Policy {
               .thenComparing(Comparator.comparingDouble(GpuView::memoryHeadroom).reversed())
               .thenComparing(Comparator.comparingDouble(Policy::freeRatio).reversed())
               .thenComparingInt(GpuView::index)),
-  /** {@link #LOAD} while idle GPUs are scarce: the least {@link Overload} to be expected. */
+  /** {@link #LOAD} while idle GPUs are scarce: the least {@link OverloadCost} to be expected. */
   SPARING(
       share ->
           Comparator.comparingLong(costSteps(share))
@@ -77,7 +77,7 @@ public enum Policy {
   }
 
   private static long costStep(GpuView gpu, int share) {
-    return Math.round(Overload.cost(gpu, share) / COST_STEP);
+    return Math.round(OverloadCost.cost(gpu, share) / COST_STEP);
   }
 
   static double freeRatio(GpuView gpu) {

@@ -55,7 +55,7 @@ public final class Scores {
       case LOAD -> headroom(mean(gpus, placement, (gpu, share) -> loadHeadroom(gpu)));
       case SPREAD -> headroom(mean(gpus, placement, (gpu, share) -> Policy.freeRatio(gpu)));
       case SPARING -> {
-        double cost = mean(gpus, placement, Overload::cost);
+        double cost = mean(gpus, placement, OverloadCost::cost);
         yield new Score(tenths(1 - Math.clamp(cost / COST_MAX, 0, 1)), cost);
       }
       case PACKED -> Score.NONE;

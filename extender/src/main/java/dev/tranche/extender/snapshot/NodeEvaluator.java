@@ -26,8 +26,8 @@ public final class NodeEvaluator {
   public static final String LATE = "the decision took too long; this is tried again";
 
   private final Ledger ledger;
-  private final Fleet fleet;
-  private final Evaluations evaluations;
+  private final ClusterSnapshot fleet;
+  private final NodeFitCache evaluations;
   private final Policy policy;
   private final LongSupplier clockMs;
 
@@ -38,7 +38,11 @@ public final class NodeEvaluator {
    * @param policy of pods that name none
    */
   public NodeEvaluator(
-      Ledger ledger, Fleet fleet, Evaluations evaluations, Policy policy, LongSupplier clockMs) {
+      Ledger ledger,
+      ClusterSnapshot fleet,
+      NodeFitCache evaluations,
+      Policy policy,
+      LongSupplier clockMs) {
     this.ledger = ledger;
     this.fleet = fleet;
     this.evaluations = evaluations;
@@ -65,7 +69,7 @@ public final class NodeEvaluator {
     sparing = scarce;
   }
 
-  public Evaluation evaluate(PodFacts pod, String node) {
+  public NodeFit evaluate(PodFacts pod, String node) {
     return forPod(pod).of(node, NodeNames.NO_NUMBER);
   }
 
@@ -78,7 +82,7 @@ public final class NodeEvaluator {
   public final class ForPod {
     private final PodFacts pod;
     private final Policy chosen;
-    private final Evaluations.Page page;
+    private final NodeFitCache.Page page;
     private final String own;
     private final boolean alone;
     private final long nowMs;
@@ -95,7 +99,7 @@ public final class NodeEvaluator {
     /**
      * @param number of the node's name, as in {@link NodeNames}
      */
-    public Evaluation of(String node, int number) {
+    public NodeFit of(String node, int number) {
       return alone || !seenOtherwise(node, own)
           ? page.of(node, number, nowMs)
           : fleet.evaluate(pod, node, chosen, before(pod), nowMs);
@@ -108,12 +112,13 @@ public final class NodeEvaluator {
   }
 
   /** Nodes' GPUs at one moment, as they are for this pod; each may be read on any thread. */
-  public Function<String, Fleet.Seen> seen(PodFacts pod) {
+  public Function<String, ClusterSnapshot.Seen> seen(PodFacts pod) {
     long nowMs = clockMs.getAsLong();
     String own = ownNode(pod);
     return node ->
         seenOtherwise(node, own)
-            ? fleet.seen(node, new Fleet.Present(before(pod), Set.of()).without(pod), nowMs)
+            ? fleet.seen(
+                node, new ClusterSnapshot.Present(before(pod), Set.of()).without(pod), nowMs)
             : evaluations.seen(node, nowMs);
   }
 
@@ -150,8 +155,8 @@ public final class NodeEvaluator {
   }
 
   /** As if these pods had ended. */
-  public Evaluation evaluateWithout(PodFacts pod, String node, Set<String> gone) {
-    var present = new Fleet.Present(before(pod), gone);
+  public NodeFit evaluateWithout(PodFacts pod, String node, Set<String> gone) {
+    var present = new ClusterSnapshot.Present(before(pod), gone);
     return fleet.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
   }
 
@@ -159,13 +164,13 @@ public final class NodeEvaluator {
    * As if only what lasts counted: what stands in the way then is not transient. A pod that
    * terminates lasts when it does so for long.
    */
-  public Evaluation evaluateSettled(PodFacts pod, String node) {
+  public NodeFit evaluateSettled(PodFacts pod, String node) {
     Set<String> leaving = ledger.leaving().soon(clockMs.getAsLong());
     Predicate<Hold> settled =
         hold ->
             (hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
                 || ledger.nominated(hold.uid());
-    var present = new Fleet.Present(before(pod).and(settled), leaving);
+    var present = new ClusterSnapshot.Present(before(pod).and(settled), leaving);
     return fleet.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
   }
 

@@ -35,7 +35,7 @@ final class FirstWake {
       due = sent.failed();
       underWay = null;
     }
-    if (due && underWay == null && nowMs - lastMs >= Waiting.BETWEEN_MS) {
+    if (due && underWay == null && nowMs - lastMs >= UnschedulablePods.BETWEEN_MS) {
       lastMs = nowMs;
       Optional<String> any = node.get();
       underWay = any.isPresent() ? patch.apply(any.get()) : null;

@@ -11,9 +11,9 @@ import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.preempt.Candidates;
 import dev.tranche.extender.preempt.Victims;
 import dev.tranche.extender.snapshot.NodeEvaluator;
-import dev.tranche.extender.state.Nominees.Nominee;
-import dev.tranche.extender.state.Nominees.Tried;
-import dev.tranche.extender.state.Nominees.Unplanned;
+import dev.tranche.extender.state.NominatedPods.Nominee;
+import dev.tranche.extender.state.NominatedPods.Tried;
+import dev.tranche.extender.state.NominatedPods.Unplanned;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -32,7 +32,7 @@ public final class NominationPlanner {
   /** Each filter spends that on others' plans at most; it must answer its own pod's in time. */
   private static final long PLAN_MS_MAX = 50;
 
-  private final Nominees nominees;
+  private final NominatedPods nominees;
   private final Ledger ledger;
   private final LoadCache loads;
   private final NodeEvaluator evaluator;
@@ -41,7 +41,7 @@ public final class NominationPlanner {
   private final LongSupplier clockMs;
 
   public NominationPlanner(
-      Nominees nominees,
+      NominatedPods nominees,
       Ledger ledger,
       LoadCache loads,
       NodeEvaluator evaluator,

@@ -14,7 +14,7 @@ public final class PodWaker {
   private final ReadinessGate readiness;
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
-  private final Waiting waiting;
+  private final UnschedulablePods waiting;
   private final Function<String, Future<?>> patch;
   private final ExtenderMetrics metrics;
   private final LongSupplier clockMs;
@@ -27,7 +27,7 @@ public final class PodWaker {
       ReadinessGate readiness,
       Ledger ledger,
       NodeEvaluator evaluator,
-      Waiting waiting,
+      UnschedulablePods waiting,
       Function<String, Future<?>> patch,
       ExtenderMetrics metrics,
       LongSupplier clockMs) {

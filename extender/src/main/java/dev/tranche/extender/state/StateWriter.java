@@ -10,9 +10,9 @@ import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadCache.News;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.metrics.ExtenderMetrics;
-import dev.tranche.extender.snapshot.Evaluation;
-import dev.tranche.extender.snapshot.Evaluations;
-import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.snapshot.NodeFitCache;
+import dev.tranche.extender.snapshot.PackedPolicy;
 import io.vertx.core.Future;
 import java.util.ArrayList;
 import java.util.List;
@@ -32,24 +32,24 @@ public final class StateWriter {
 
   private final Ledger ledger;
   private final LoadCache loads;
-  private final Evaluations evaluations;
-  private final Packing packing;
-  private final Waiting waiting;
-  private final Nominees nominees;
+  private final NodeFitCache evaluations;
+  private final PackedPolicy packing;
+  private final UnschedulablePods waiting;
+  private final NominatedPods nominees;
   private final PodChecks podChecks;
-  private final Nodes nodes;
+  private final NodePlugins nodes;
   private final ExtenderMetrics metrics;
   private final LongSupplier clockMs;
 
   public StateWriter(
       Ledger ledger,
       LoadCache loads,
-      Evaluations evaluations,
-      Packing packing,
-      Waiting waiting,
-      Nominees nominees,
+      NodeFitCache evaluations,
+      PackedPolicy packing,
+      UnschedulablePods waiting,
+      NominatedPods nominees,
       PodChecks podChecks,
-      Nodes nodes,
+      NodePlugins nodes,
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
     this.ledger = ledger;
@@ -112,7 +112,7 @@ public final class StateWriter {
   }
 
   /** The pod waits until one of these nodes has room. */
-  public void rejected(PodFacts pod, List<Evaluation> refused) {
+  public void rejected(PodFacts pod, List<NodeFit> refused) {
     waiting.rejected(pod, refused);
   }
 

@@ -2,7 +2,7 @@ package dev.tranche.extender.stream;
 
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.extender.ledger.Assignment;
-import dev.tranche.extender.state.Nodes;
+import dev.tranche.extender.state.NodePlugins;
 import io.vertx.core.Future;
 import io.vertx.grpc.common.GrpcStatus;
 import java.util.Collection;
@@ -13,7 +13,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** The open streams, one per node: the newest. */
-public final class NodeStreams implements Nodes {
+public final class NodeStreams implements NodePlugins {
   private static final Logger log = LoggerFactory.getLogger(NodeStreams.class);
 
   /** Nobody waits for these; a node that is that late is lost anyway. */

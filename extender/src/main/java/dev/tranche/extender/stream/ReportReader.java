@@ -57,7 +57,7 @@ public final class ReportReader {
             gpus(report.getGpusList(), before == null ? List.of() : before.gpus()),
             holdings(report.getHoldingsList()),
             report.getHoldingsKnown(),
-            Retired.of(report),
+            RetiredReplicas.of(report),
             report.getAssignmentsList().stream().map(ReportReader::assignment).toList());
     return new Reading(
         new Event.Reported(node, kept(state, before), listAgeMs(report, 0)), readings);

@@ -82,7 +82,7 @@ public final class StreamServer extends VerticleBase {
   private final TokenCheck tokens;
   private final NodeStreams streams;
   private final StateWriter state;
-  private final Gathered ledger;
+  private final EventBatcher ledger;
   private final ReportListener others;
   private final LongSupplier clockMs;
   private final Counter refused;
@@ -94,7 +94,7 @@ public final class StreamServer extends VerticleBase {
   /** By node; of those that have reported fast of late. */
   private final Map<String, ReportRate> rates = new HashMap<>();
 
-  private final Callers callers = new Callers();
+  private final RefusalLogLimiter callers = new RefusalLogLimiter();
   private final ReviewLimiter reviews = new ReviewLimiter();
   private final Counter limited;
   private @Nullable HttpServer server;
@@ -123,7 +123,7 @@ public final class StreamServer extends VerticleBase {
     this.streams = streams;
     this.state = state;
     this.ledger =
-        new Gathered(task -> vertx.setTimer(GATHERED_MS, over -> task.run()), ledgerLoop::run);
+        new EventBatcher(task -> vertx.setTimer(GATHERED_MS, over -> task.run()), ledgerLoop::run);
     this.others = others;
     this.clockMs = clockMs;
     String help = "Node streams that the extender ended, by cause.";
@@ -217,7 +217,7 @@ public final class StreamServer extends VerticleBase {
     refused.increment();
     String address = request.connection().remoteAddress().hostAddress();
     if (callers.worthALine(address, clockMs.getAsLong())) {
-      log.warn("a node's stream from {} is refused: {}", address, why);
+      log.warn("refused a node's stream from {}: {}", address, why);
     }
     Streams.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
   }
@@ -236,7 +236,7 @@ public final class StreamServer extends VerticleBase {
     request.endHandler(end -> close(stream, GrpcStatus.OK, "the node ended it"));
     request.response().exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "lost"));
     streams.opened(stream);
-    log.info("node {} has opened its stream", node);
+    log.info("node {} opened its stream", node);
     request.resume();
   }
 
@@ -248,7 +248,8 @@ public final class StreamServer extends VerticleBase {
     if (!brief && !report.getNode().equals(stream.node)) {
       refused.increment();
       if (callers.worthALine(stream.node, clockMs.getAsLong())) {
-        log.warn("node {} reports as node \"{}\"; refused", stream.node, report.getNode());
+        log.warn(
+            "refused a report of node {} that names node \"{}\"", stream.node, report.getNode());
       }
       String why = "reports are for the node of the token, " + stream.node;
       close(stream, GrpcStatus.PERMISSION_DENIED, why);
@@ -265,7 +266,8 @@ public final class StreamServer extends VerticleBase {
       end(stream, invalid, GrpcStatus.INVALID_ARGUMENT, unlike.get());
       return;
     }
-    Optional<String> broken = Bounds.broken(report).or(() -> tooMuchInAll(stream.node, report));
+    Optional<String> broken =
+        ReportBounds.broken(report).or(() -> tooMuchInAll(stream.node, report));
     if (broken.isPresent()) {
       end(stream, oversized, GrpcStatus.INVALID_ARGUMENT, broken.get());
       return;
@@ -295,7 +297,7 @@ public final class StreamServer extends VerticleBase {
   private void end(NodeStream stream, Counter cause, GrpcStatus status, String why) {
     cause.increment();
     if (callers.worthALine(stream.node, clockMs.getAsLong())) {
-      log.warn("the stream of node {} is ended: {}", stream.node, why);
+      log.warn("ended the stream of node {}: {}", stream.node, why);
     }
     close(stream, status, why);
   }
@@ -303,7 +305,7 @@ public final class StreamServer extends VerticleBase {
   private void close(NodeStream stream, GrpcStatus status, String why) {
     stream.close(status, why);
     if (streams.closed(stream)) {
-      log.info("the stream of node {} has closed: {}", stream.node, why);
+      log.info("the stream of node {} closed: {}", stream.node, why);
       // After its last report, which may be waiting.
       ledger.execute(() -> state.apply(new Event.StreamLost(stream.node)));
     }

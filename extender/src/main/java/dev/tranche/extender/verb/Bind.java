@@ -7,12 +7,12 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
-import dev.tranche.extender.snapshot.Evaluation;
 import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
-import dev.tranche.extender.verb.Api.BindOutcome;
+import dev.tranche.extender.verb.ApiServer.BindOutcome;
 import io.vertx.core.Future;
 import java.util.HashMap;
 import java.util.Map;
@@ -36,8 +36,8 @@ public final class Bind {
   private final NodeEvaluator evaluator;
   private final StateWriter state;
   private final Explanations explanations;
-  private final Asked asked;
-  private final Api api;
+  private final RecentlyFilteredPods asked;
+  private final ApiServer api;
   private final Loop loop;
   private final ExtenderMetrics metrics;
   private final Map<String, Flight> inFlight = new HashMap<>();
@@ -48,8 +48,8 @@ public final class Bind {
       NodeEvaluator evaluator,
       StateWriter state,
       Explanations explanations,
-      Asked asked,
-      Api api,
+      RecentlyFilteredPods asked,
+      ApiServer api,
       Loop loop,
       ExtenderMetrics metrics) {
     this.readiness = readiness;
@@ -135,7 +135,7 @@ public final class Bind {
     if (!pod.key().equals(key)) {
       return error(misnamed(key, pod));
     }
-    Evaluation now = evaluator.evaluate(pod, node);
+    NodeFit now = evaluator.evaluate(pod, node);
     Optional<Placement> placement = decide(pod, now);
     if (placement.isEmpty()) {
       return withoutRoom(pod, now);
@@ -163,13 +163,13 @@ public final class Bind {
   }
 
   /** By a defect of ours, errors included; the Binding may have been sent before. */
-  private Optional<String> failed(PodFacts pod, Evaluation now, Placement place, Throwable bug) {
+  private Optional<String> failed(PodFacts pod, NodeFit now, Placement place, Throwable bug) {
     log.error("bind of pod {} failed", pod.key(), bug);
     return settle(pod, now, place, new BindOutcome.Unknown(bug.toString()));
   }
 
   /** A node that another replica chose may not have been heard here yet: it need not be full. */
-  private Future<Optional<String>> withoutRoom(PodFacts pod, Evaluation now) {
+  private Future<Optional<String>> withoutRoom(PodFacts pod, NodeFit now) {
     Optional<String> awaiting = readiness.awaitingFirstReports().filter(why -> now.silent());
     if (awaiting.isPresent()) {
       return error(awaiting.get());
@@ -179,7 +179,7 @@ public final class Bind {
   }
 
   /** The GPUs that are held for it, if they still serve by the newest readings; else others. */
-  private Optional<Placement> decide(PodFacts pod, Evaluation now) {
+  private Optional<Placement> decide(PodFacts pod, NodeFit now) {
     Optional<Placement> held =
         ledger
             .hold(pod.uid())
@@ -190,7 +190,7 @@ public final class Bind {
   }
 
   /** If it is unknown whether the pod was bound before, what fills the memory may be the pod. */
-  private static boolean stillServes(Hold hold, Evaluation now) {
+  private static boolean stillServes(Hold hold, NodeFit now) {
     boolean maybeThere = hold.stage() != Hold.Stage.TENTATIVE;
     return hold.held().entrySet().stream()
         .allMatch(
@@ -220,13 +220,12 @@ public final class Bind {
   }
 
   private Future<Optional<String>> post(
-      PodFacts pod, Evaluation now, Placement place, Supplier<Optional<String>> expiry) {
+      PodFacts pod, NodeFit now, Placement place, Supplier<Optional<String>> expiry) {
     return loop.here(api.bind(pod, now.node(), place.annotation(), expiry))
         .map(outcome -> settle(pod, now, place, outcome));
   }
 
-  private Optional<String> settle(
-      PodFacts pod, Evaluation now, Placement place, BindOutcome outcome) {
+  private Optional<String> settle(PodFacts pod, NodeFit now, Placement place, BindOutcome outcome) {
     String node = now.node();
     return switch (outcome) {
       case BindOutcome.Bound() -> {

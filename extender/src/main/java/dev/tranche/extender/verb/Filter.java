@@ -7,15 +7,15 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Reason;
-import dev.tranche.extender.score.Best;
-import dev.tranche.extender.score.Idleness;
+import dev.tranche.extender.score.IdleGpus;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
+import dev.tranche.extender.score.TopK;
 import dev.tranche.extender.score.packing.HostRequest;
-import dev.tranche.extender.snapshot.Evaluation;
 import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeNames;
-import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
@@ -36,9 +36,9 @@ public final class Filter {
   private final NodeEvaluator evaluator;
   private final NominationPlanner nominations;
   private final StateWriter state;
-  private final Packing packing;
+  private final PackedPolicy packing;
   private final Explanations explanations;
-  private final Asked asked;
+  private final RecentlyFilteredPods asked;
   private final ExtenderMetrics metrics;
   private final int offeredMax;
 
@@ -46,9 +46,9 @@ public final class Filter {
   private int turn;
 
   /** Of the pod that is being decided on; thousands of lines, so they serve every pod. */
-  private final List<Evaluation> fitting = new ArrayList<>();
+  private final List<NodeFit> fitting = new ArrayList<>();
 
-  private final List<Evaluation> refused = new ArrayList<>();
+  private final List<NodeFit> refused = new ArrayList<>();
 
   /**
    * @param offeredMax so many nodes at most, the best, are offered to a pod that states no soft
@@ -60,9 +60,9 @@ public final class Filter {
       NodeEvaluator evaluator,
       NominationPlanner nominations,
       StateWriter state,
-      Packing packing,
+      PackedPolicy packing,
       Explanations explanations,
-      Asked asked,
+      RecentlyFilteredPods asked,
       ExtenderMetrics metrics,
       int offeredMax) {
     this.readiness = readiness;
@@ -127,12 +127,12 @@ public final class Filter {
     fitting.clear();
     refused.clear();
     NodeEvaluator.ForPod now = evaluator.forPod(pod);
-    var all = new Idleness.Sum();
+    var all = new IdleGpus.Sum();
     for (int i = 0; i < names.size(); i++) {
       if (i % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && now.late()) {
         return new Answer.Undecided(NodeEvaluator.LATE);
       }
-      Evaluation evaluation = now.of(names.get(i), NodeNames.number(names, i));
+      NodeFit evaluation = now.of(names.get(i), NodeNames.number(names, i));
       (evaluation.fits() ? fitting : refused).add(evaluation);
       all.add(evaluation.idleness());
     }
@@ -150,7 +150,7 @@ public final class Filter {
     } else if (evaluator.policyOf(pod) == Policy.PACKED) {
       return new Answer.Nodes(names(packed(pod, fitting, choosy)), reasons);
     }
-    List<Evaluation> offered = choosy ? fitting : best(pod, fitting);
+    List<NodeFit> offered = choosy ? fitting : best(pod, fitting);
     if (offered.size() == 1) {
       // With one node left kube-scheduler skips prioritize.
       reserve(pod, offered.getFirst());
@@ -159,7 +159,7 @@ public final class Filter {
   }
 
   /** Policy {@code load} looks at its GPUs anew where idle ones have become scarce, or plenty. */
-  private void spare(PodFacts pod, Idleness all) {
+  private void spare(PodFacts pod, IdleGpus all) {
     Policy before = evaluator.policyOf(pod);
     if (before != Policy.LOAD && before != Policy.SPARING) {
       return;
@@ -171,13 +171,13 @@ public final class Filter {
     }
   }
 
-  private static List<String> names(List<Evaluation> evaluations) {
-    return evaluations.stream().map(Evaluation::node).toList();
+  private static List<String> names(List<NodeFit> evaluations) {
+    return evaluations.stream().map(NodeFit::node).toList();
   }
 
   /** Chosen here, with every node in view; prioritize then only repeats it. */
-  private List<Evaluation> packed(PodFacts pod, List<Evaluation> fitting, boolean choosy) {
-    Optional<Packing.Winner> winner = packing.choose(pod, fitting);
+  private List<NodeFit> packed(PodFacts pod, List<NodeFit> fitting, boolean choosy) {
+    Optional<PackedPolicy.Winner> winner = packing.choose(pod, fitting);
     winner.ifPresent(
         w -> state.apply(new Event.Reserve(pod, w.evaluation().node(), w.placement())));
     return choosy || offeredMax == 0
@@ -186,7 +186,7 @@ public final class Filter {
   }
 
   /** Equals take turns, so that pods that come one after the other are not all offered the same. */
-  private List<Evaluation> best(PodFacts pod, List<Evaluation> fitting) {
+  private List<NodeFit> best(PodFacts pod, List<NodeFit> fitting) {
     Policy policy = evaluator.policyOf(pod);
     boolean all = fitting.size() <= offeredMax && policy != Policy.SPARING;
     if (offeredMax == 0 || fitting.size() < 2 || all) {
@@ -200,17 +200,17 @@ public final class Filter {
     for (int i = 0; i < scores.length; i++) {
       scores[i] = fitting.get(i).headroom();
     }
-    return Best.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
+    return TopK.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
   }
 
-  private List<Evaluation> leastCost(List<Evaluation> fitting) {
+  private List<NodeFit> leastCost(List<NodeFit> fitting) {
     double least = Double.POSITIVE_INFINITY;
-    for (Evaluation evaluation : fitting) {
+    for (NodeFit evaluation : fitting) {
       least = Math.min(least, evaluation.cost());
     }
-    var offered = new ArrayList<Evaluation>(offeredMax);
+    var offered = new ArrayList<NodeFit>(offeredMax);
     for (int i = 0; i < fitting.size() && offered.size() < offeredMax; i++) {
-      Evaluation evaluation = fitting.get((turn + i) % fitting.size());
+      NodeFit evaluation = fitting.get((turn + i) % fitting.size());
       if (Scores.alike(evaluation.cost(), least)) {
         offered.add(evaluation);
       }
@@ -218,18 +218,18 @@ public final class Filter {
     return offered;
   }
 
-  private void reserve(PodFacts pod, Evaluation only) {
+  private void reserve(PodFacts pod, NodeFit only) {
     only.placement().ifPresent(place -> state.apply(new Event.Reserve(pod, only.node(), place)));
   }
 
   /** Null when something that lasts stands in the way everywhere. */
   private @Nullable Answer transientOnly(
-      PodFacts pod, List<Evaluation> refused, NodeEvaluator.ForPod now) {
+      PodFacts pod, List<NodeFit> refused, NodeEvaluator.ForPod now) {
     Optional<String> awaiting = readiness.awaitingFirstReports();
-    if (awaiting.isPresent() && refused.stream().anyMatch(Evaluation::silent)) {
+    if (awaiting.isPresent() && refused.stream().anyMatch(NodeFit::silent)) {
       return new Answer.Undecided(awaiting.get());
     }
-    for (Evaluation evaluation : refused) {
+    for (NodeFit evaluation : refused) {
       if (now.late()) {
         return new Answer.Undecided(NodeEvaluator.LATE);
       }
@@ -245,16 +245,16 @@ public final class Filter {
         && evaluator.evaluateSettled(pod, node).placement().isPresent();
   }
 
-  private static boolean couldChange(Evaluation evaluation) {
+  private static boolean couldChange(NodeFit evaluation) {
     return switch (evaluation.outcome().refusal().orElse(null)) {
       case FULL, FRAGMENTED, TOO_FEW_GPUS, CLIENTS, MEMORY, UNDECIDED -> true;
       case null, default -> false;
     };
   }
 
-  private static Map<String, Reason> reasons(List<Evaluation> refused) {
+  private static Map<String, Reason> reasons(List<NodeFit> refused) {
     var reasons = new LinkedHashMap<String, Reason>();
-    for (Evaluation evaluation : refused) {
+    for (NodeFit evaluation : refused) {
       evaluation.outcome().refusal().ifPresent(r -> reasons.put(evaluation.node(), r));
     }
     return reasons;

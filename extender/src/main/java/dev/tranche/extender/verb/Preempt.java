@@ -7,7 +7,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.preempt.Candidates;
-import dev.tranche.extender.preempt.Choice;
+import dev.tranche.extender.preempt.NodeVictims;
 import dev.tranche.extender.preempt.Victims;
 import dev.tranche.extender.preempt.Victims.Candidate;
 import dev.tranche.extender.snapshot.NodeEvaluator;
@@ -81,7 +81,7 @@ public final class Preempt {
     record Undecided(String why) implements Answer {}
   }
 
-  private record Kept(OfNode victims, Choice choice, Placement place) {}
+  private record Kept(OfNode victims, NodeVictims choice, Placement place) {}
 
   public Answer preempt(PodFacts pod, Map<String, OfNode> offered) {
     Optional<String> notReady =
@@ -117,7 +117,7 @@ public final class Preempt {
   private void keep(PodFacts pod, String node, OfNode offered, Map<String, Kept> kept) {
     List<Candidate> candidates = Candidates.of(ledger, pod, node, clockMs.getAsLong());
     Set<String> dryRun = Set.copyOf(offered.uids());
-    Optional<Choice> choice =
+    Optional<NodeVictims> choice =
         new Victims(
                 budgets.budgets(),
                 gone -> evaluator.evaluateWithout(pod, node, gone).placement().isPresent())
@@ -137,7 +137,7 @@ public final class Preempt {
    * Those that hold GPUs as chosen, the most important first, and the others as offered: what they
    * free, such as CPU, is not ours to judge. If no GPU holder need go, the offer stands.
    */
-  private static OfNode victims(Choice choice, List<Candidate> candidates, OfNode offered) {
+  private static OfNode victims(NodeVictims choice, List<Candidate> candidates, OfNode offered) {
     if (choice.victims().isEmpty()) {
       return offered;
     }
@@ -154,7 +154,9 @@ public final class Preempt {
     var places = new LinkedHashMap<String, Placement>();
     kept.forEach((node, of) -> places.put(node, of.place()));
     kept.entrySet().stream()
-        .min(Map.Entry.comparingByValue(Comparator.comparing(Kept::choice, Choice.BETTER_FIRST)))
+        .min(
+            Map.Entry.comparingByValue(
+                Comparator.comparing(Kept::choice, NodeVictims.BETTER_FIRST)))
         .ifPresent(best -> state.apply(new Event.Nominate(pod, places, best.getKey())));
     nominations.planned(pod.uid());
   }

@@ -10,10 +10,10 @@ import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
-import dev.tranche.extender.snapshot.Evaluation;
 import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.NodeNames;
-import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
 import java.util.ArrayList;
@@ -31,7 +31,7 @@ public final class Prioritize {
   private final Ledger ledger;
   private final NodeEvaluator evaluator;
   private final StateWriter state;
-  private final Packing packing;
+  private final PackedPolicy packing;
   private final Explanations explanations;
   private final ExtenderMetrics metrics;
 
@@ -40,7 +40,7 @@ public final class Prioritize {
       Ledger ledger,
       NodeEvaluator evaluator,
       StateWriter state,
-      Packing packing,
+      PackedPolicy packing,
       Explanations explanations,
       ExtenderMetrics metrics) {
     this.readiness = readiness;
@@ -71,7 +71,7 @@ public final class Prioritize {
 
   private Map<String, Integer> scored(PodFacts pod, List<String> names) {
     Policy policy = evaluator.policyOf(pod);
-    var evaluations = new ArrayList<Evaluation>();
+    var evaluations = new ArrayList<NodeFit>();
     var scores = new LinkedHashMap<String, Integer>();
     NodeEvaluator.ForPod now = evaluator.forPod(pod);
     for (int i = 0; i < names.size(); i++) {
@@ -80,7 +80,7 @@ public final class Prioritize {
         return equal(names);
       }
       scores.put(name, 0);
-      Evaluation evaluation = now.of(name, NodeNames.number(names, i));
+      NodeFit evaluation = now.of(name, NodeNames.number(names, i));
       if (evaluation.fits()) {
         evaluations.add(evaluation);
       }
@@ -93,21 +93,21 @@ public final class Prioritize {
     return scores;
   }
 
-  private int[] headroom(PodFacts pod, List<Evaluation> evaluations) {
+  private int[] headroom(PodFacts pod, List<NodeFit> evaluations) {
     int[] values = new int[evaluations.size()];
     for (int i = 0; i < values.length; i++) {
       values[i] = evaluations.get(i).headroom();
     }
     int winner = Scores.winner(values);
     if (winner >= 0) {
-      Evaluation best = evaluations.get(winner);
+      NodeFit best = evaluations.get(winner);
       best.placement().ifPresent(placement -> reserve(pod, best.node(), placement));
     }
     return values;
   }
 
   /** One winner: the node that filter chose, if it is still among those asked for. */
-  private int[] packed(PodFacts pod, List<Evaluation> evaluations) {
+  private int[] packed(PodFacts pod, List<NodeFit> evaluations) {
     int[] values = new int[evaluations.size()];
     String expected = ledger.hold(pod.uid()).map(Hold::node).orElse("");
     for (int i = 0; i < values.length; i++) {
@@ -120,7 +120,7 @@ public final class Prioritize {
         .choose(pod, evaluations)
         .ifPresent(
             winner -> {
-              Evaluation chosen = winner.evaluation();
+              NodeFit chosen = winner.evaluation();
               values[evaluations.indexOf(chosen)] = Scores.PACKED_WINNER;
               reserve(pod, chosen.node(), winner.placement());
             });

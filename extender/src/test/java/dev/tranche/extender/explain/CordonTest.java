@@ -10,7 +10,7 @@ import dev.tranche.api.node.PodUse;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.snapshot.Evaluation;
+import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.stream.ReportReader;
 import dev.tranche.extender.verb.FakeWorld;
 import java.util.Map;
@@ -43,13 +43,13 @@ class CordonTest {
     report("pod ns/greedy uses more than its share");
     var evaluation = world.evaluator.evaluate(FakeWorld.pod("p", 3), "node-1");
     assertThat(evaluation.outcome()).isEqualTo(new Outcome.DoesNotFit(Reason.UNFIT));
-    assertThat(Figures.node(evaluation))
+    assertThat(FitErrorText.node(evaluation))
         .contains("cordoned: pod ns/greedy uses more than its share");
-    assertThat(Figures.largestHole(evaluation)).isZero();
+    assertThat(FitErrorText.largestHole(evaluation)).isZero();
     report("");
-    Evaluation free = world.evaluator.evaluate(FakeWorld.pod("p", 3), "node-1");
+    NodeFit free = world.evaluator.evaluate(FakeWorld.pod("p", 3), "node-1");
     assertThat(free.placement()).isPresent();
-    assertThat(Figures.largestHole(free)).isEqualTo(10);
+    assertThat(FitErrorText.largestHole(free)).isEqualTo(10);
   }
 
   @Test

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.ledger.Standing;
+import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.Policy;
@@ -89,14 +89,17 @@ final class ExplainTest {
   @Test
   void gpuHeldForANominatedPod_isNotHeldAgainstOneOfHigherPriority() {
     world.report("a", new Gpu("a0", 0.2, 0));
-    PodFacts nominated = FakeWorld.pod("n", 10).with(new Standing(5, Map.of(), 1, false, "a"));
+    PodFacts nominated =
+        FakeWorld.pod("n", 10).with(new PreemptionInfo(5, Map.of(), 1, false, "a"));
     Placement place = world.evaluator.evaluate(nominated, "a").placement().orElseThrow();
     world.state.apply(new Event.Nominate(nominated, Map.of("a", place), "a"));
     world.state.apply(new Event.PodSeen(nominated));
     PodFacts urgent = FakeWorld.pod("p", 3);
-    world.state.apply(new Event.PodSeen(urgent.with(new Standing(6, Map.of(), 1, false, null))));
+    world.state.apply(
+        new Event.PodSeen(urgent.with(new PreemptionInfo(6, Map.of(), 1, false, null))));
     assertThat(explained().getJsonArray("fitted")).hasSize(1);
-    world.state.apply(new Event.PodSeen(urgent.with(new Standing(4, Map.of(), 1, false, null))));
+    world.state.apply(
+        new Event.PodSeen(urgent.with(new PreemptionInfo(4, Map.of(), 1, false, null))));
     assertThat(explained().getJsonArray("fitted")).isEmpty();
   }
 

@@ -48,7 +48,7 @@ final class ClientsIT {
             new ConnectionLimiter(VerbServer.LIMITS),
             verbs.world().readiness,
             () -> {},
-            loop -> verbs.routes(loop, Gate.READ_WITHIN_MS));
+            loop -> verbs.routes(loop, RequestLimiter.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();
     server.listen(ours.server(), clients(ours)).await();
   }

@@ -7,7 +7,7 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.http.ExtenderV1.MalformedException;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.ledger.Standing;
+import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt.OfNode;
 import java.nio.charset.StandardCharsets;
@@ -206,7 +206,7 @@ final class ExtenderReaderTest {
             .getBytes(StandardCharsets.UTF_8);
     assertThat(reader.preemption(Body.of(json)).pod().orElseThrow().standing())
         .isEqualTo(
-            new Standing(
+            new PreemptionInfo(
                 -1,
                 Map.of("app", "urgent"),
                 Instant.parse("2026-11-21T08:00:00Z").toEpochMilli(),

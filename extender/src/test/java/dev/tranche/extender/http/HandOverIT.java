@@ -52,7 +52,7 @@ final class HandOverIT {
             new ConnectionLimiter(VerbServer.LIMITS),
             verbs.world().readiness,
             () -> {},
-            loop -> verbs.routes(loop, Gate.READ_WITHIN_MS));
+            loop -> verbs.routes(loop, RequestLimiter.READ_WITHIN_MS));
     vertx.deployVerticle(server).await();
     server.listen(new TestAuthority("ours").server(), null).await();
     var options = new HttpClientOptions().setSsl(true).setTrustAll(true).setVerifyHost(false);

@@ -30,7 +30,7 @@ final class OverloadIT {
 
   @BeforeEach
   void start() {
-    serve(Gate.READ_WITHIN_MS);
+    serve(RequestLimiter.READ_WITHIN_MS);
   }
 
   private void serve(long readWithinMs) {
@@ -51,13 +51,13 @@ final class OverloadIT {
   @Test
   void bodiesBeyondTheBound_areRefusedUnreadWithASentence() throws Exception {
     var slow = new ArrayList<NetSocket>();
-    int many = Gate.BYTES_MAX / Gate.BODY_BYTES_MAX;
+    int many = RequestLimiter.BYTES_MAX / RequestLimiter.BODY_BYTES_MAX;
     for (int i = 0; i < many; i++) {
       NetSocket socket = vertx.createNetClient().connect(server.actualPort(), "127.0.0.1").await();
       socket
           .write(
               "POST /filter HTTP/1.1\r\nHost: x\r\nContent-Length: "
-                  + Gate.BODY_BYTES_MAX
+                  + RequestLimiter.BODY_BYTES_MAX
                   + "\r\n\r\n{")
           .await();
       slow.add(socket);
@@ -97,7 +97,7 @@ final class OverloadIT {
   /** Whole nodes, of a scheduler that is not told to name them. */
   @Test
   void bodyBeyondItsLimit_isRefusedWithASentence_thatNamesTheOption() throws Exception {
-    String large = "x".repeat(4 * Gate.BODY_BYTES_MAX);
+    String large = "x".repeat(4 * RequestLimiter.BODY_BYTES_MAX);
     for (String path : List.of("/filter", "/bind", "/preempt")) {
       var answer = post(path, large);
       assertThat(answer.statusCode()).isEqualTo(path.equals("/preempt") ? 500 : 200);
@@ -112,7 +112,7 @@ final class OverloadIT {
   @Test
   void bodyWhoseLengthIsNotSaid_isReadUpToTheLimit() throws Exception {
     assertThat(answered(chunked("{}"))).startsWith("HTTP/1.1 200").contains("has no NodeNames");
-    assertThat(answered(chunked("x".repeat(Gate.BODY_BYTES_MAX + 1))))
+    assertThat(answered(chunked("x".repeat(RequestLimiter.BODY_BYTES_MAX + 1))))
         .startsWith("HTTP/1.1 200")
         .contains("more than 4194304 bytes");
   }

@@ -5,9 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeView.Availability;
-import dev.tranche.extender.load.Odds;
+import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.Outlook;
+import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Placement;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -117,7 +117,7 @@ final class PagesTest {
             true,
             true,
             "",
-            Outlook.certain(0.3, Odds.GUESS),
+            LoadForecast.certain(0.3, UsageDistribution.GUESS),
             0);
     return new Inspection.Gpu(view, 0, 0.3, 3L << 30, 100, List.of(), Map.of());
   }

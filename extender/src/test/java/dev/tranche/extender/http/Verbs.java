@@ -2,8 +2,8 @@ package dev.tranche.extender.http;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.state.Loop;
-import dev.tranche.extender.verb.Asked;
 import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.extender.verb.RecentlyFilteredPods;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.util.List;
 
@@ -14,7 +14,7 @@ record Verbs(FakeWorld world) {
   }
 
   VerbRoutes routes(Loop loop, long readWithinMs) {
-    var asked = new Asked();
+    var asked = new RecentlyFilteredPods();
     return new VerbRoutes(
         new ExtenderReader(List.of(Names.RESOURCE)),
         world.filter(asked, 0),

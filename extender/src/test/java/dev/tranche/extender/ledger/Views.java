@@ -2,10 +2,10 @@ package dev.tranche.extender.ledger;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
-import dev.tranche.extender.load.Odds;
+import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Outcome;
-import dev.tranche.extender.placement.Outlook;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.placement.Placer;
 import dev.tranche.extender.score.Policy;
@@ -71,7 +71,7 @@ final class Views {
         pod.resource(),
         pod.requests(),
         pod.annotations(),
-        Standing.NONE);
+        PreemptionInfo.NONE);
   }
 
   static List<Demand.Request> requests(RandomGenerator random) {
@@ -145,7 +145,7 @@ final class Views {
         true,
         true,
         "",
-        Outlook.certain(0, Odds.GUESS),
+        LoadForecast.certain(0, UsageDistribution.GUESS),
         0);
   }
 
@@ -176,6 +176,8 @@ final class Views {
 
   /** Whether its annotation says all; how a share is split it does not. */
   static boolean annotated(PodFacts pod, String node, Placement place) {
-    return Places.byAnnotation(bound(pod, node, place), 10).filter(Places.Found::exact).isPresent();
+    return PlacementReader.byAnnotation(bound(pod, node, place), 10)
+        .filter(PlacementReader.Found::exact)
+        .isPresent();
   }
 }

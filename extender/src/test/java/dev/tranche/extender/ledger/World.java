@@ -523,7 +523,7 @@ final class World {
   private void delete(Pod pod) {
     boolean holds = pod.admitted && pod.real != null && !pod.facts.ended();
     if (holds && !pod.facts.standing().leaving()) {
-      pod.facts = pod.facts.with(new Standing(0, Map.of(), 0, true, null));
+      pod.facts = pod.facts.with(new PreemptionInfo(0, Map.of(), 0, true, null));
       seen(pod);
       return;
     }

@@ -12,7 +12,7 @@ final class UseHistoryTest {
 
   @Test
   void guess_isWhatIsKnownAtFirst() {
-    assertThat(history.odds()).isSameAs(Odds.GUESS);
+    assertThat(history.odds()).isSameAs(UsageDistribution.GUESS);
   }
 
   @Test
@@ -53,7 +53,7 @@ final class UseHistoryTest {
     for (int i = 0; i < 300; i++) {
       history.add(0.2, 0.2, 1);
     }
-    Odds before = history.odds();
+    UsageDistribution before = history.odds();
     history.add(0.02, 0.2, 1);
     assertThat(history.odds()).isSameAs(before);
   }
@@ -61,7 +61,7 @@ final class UseHistoryTest {
   private double odds(double from, double to) {
     return history.odds().parts().stream()
         .filter(part -> part.times() >= from && part.times() < to)
-        .mapToDouble(Odds.Part::odds)
+        .mapToDouble(UsageDistribution.Part::odds)
         .sum();
   }
 }

@@ -6,7 +6,7 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Container;
 import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Names;
-import dev.tranche.extender.load.Odds;
+import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.score.Policy;
 import java.util.List;
 import java.util.OptionalInt;
@@ -116,15 +116,18 @@ final class PlacerTest {
   @Test
   void lists_allowAndDeny() {
     Demand demand = ask(app(3)).demand();
-    var denied = new Ask(demand, OptionalInt.of(10), AllowList.parse("!tesla t4"), AllowList.ANY);
+    var denied =
+        new GpuRequest(demand, OptionalInt.of(10), AllowList.parse("!tesla t4"), AllowList.ANY);
     assertThat(place(denied, gpu("a", 10))).isEqualTo(refused(Reason.NOT_ALLOWED));
-    var allowed = new Ask(demand, OptionalInt.of(10), AllowList.parse("Tesla-T4"), AllowList.ANY);
+    var allowed =
+        new GpuRequest(demand, OptionalInt.of(10), AllowList.parse("Tesla-T4"), AllowList.ANY);
     assertThat(place(allowed, gpu("a", 10))).isInstanceOf(Outcome.Fits.class);
-    var other = new Ask(demand, OptionalInt.of(10), AllowList.ANY, AllowList.parse("b"));
+    var other = new GpuRequest(demand, OptionalInt.of(10), AllowList.ANY, AllowList.parse("b"));
     assertThat(place(other, gpu("a", 10), gpu("b", 10))).isEqualTo(on("main", "b", 3));
-    var but = new Ask(demand, OptionalInt.of(10), AllowList.ANY, AllowList.parse("!a, !c"));
+    var but = new GpuRequest(demand, OptionalInt.of(10), AllowList.ANY, AllowList.parse("!a, !c"));
     assertThat(place(but, gpu("a", 10), gpu("b", 10), gpu("c", 10))).isEqualTo(on("main", "b", 3));
-    var model = new Ask(demand, OptionalInt.of(10), AllowList.parse("A100, L4"), AllowList.ANY);
+    var model =
+        new GpuRequest(demand, OptionalInt.of(10), AllowList.parse("A100, L4"), AllowList.ANY);
     assertThat(place(model, gpu("a", 10))).isEqualTo(refused(Reason.NOT_ALLOWED));
   }
 
@@ -147,7 +150,7 @@ final class PlacerTest {
             true,
             true,
             "",
-            Outlook.certain(0, Odds.GUESS),
+            LoadForecast.certain(0, UsageDistribution.GUESS),
             0);
     GpuView cordoned =
         new GpuView(
@@ -166,7 +169,7 @@ final class PlacerTest {
             true,
             true,
             "",
-            Outlook.certain(0, Odds.GUESS),
+            LoadForecast.certain(0, UsageDistribution.GUESS),
             0);
     assertThat(place(ask(app(1)), ill, cordoned)).isEqualTo(refused(Reason.UNFIT));
   }
@@ -190,7 +193,7 @@ final class PlacerTest {
             true,
             true,
             "",
-            Outlook.certain(0, Odds.GUESS),
+            LoadForecast.certain(0, UsageDistribution.GUESS),
             0);
     assertThat(place(ask(app(1)), gpu)).isEqualTo(refused(Reason.CLIENTS));
   }
@@ -205,7 +208,7 @@ final class PlacerTest {
         .isEqualTo(on("main", "busy", 3));
   }
 
-  private static Outcome place(Ask ask, GpuView... gpus) {
+  private static Outcome place(GpuRequest ask, GpuView... gpus) {
     return Placer.place(ask, List.of(gpus), order());
   }
 
@@ -226,14 +229,14 @@ final class PlacerTest {
     return new Container("main", Kind.APP, List.of(replicas), false);
   }
 
-  private static Ask ask(Container... containers) {
+  private static GpuRequest ask(Container... containers) {
     var demand = new Demand(Names.RESOURCE, 10, List.of(containers));
-    return new Ask(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
+    return new GpuRequest(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
   }
 
-  private static Ask plainAsk(Container... containers) {
+  private static GpuRequest plainAsk(Container... containers) {
     var demand = new Demand(Names.RESOURCE, 10, List.of(containers));
-    return new Ask(demand, OptionalInt.empty(), AllowList.ANY, AllowList.ANY);
+    return new GpuRequest(demand, OptionalInt.empty(), AllowList.ANY, AllowList.ANY);
   }
 
   private static GpuView gpu(String uuid, int free) {
@@ -257,7 +260,7 @@ final class PlacerTest {
         true,
         true,
         "",
-        Outlook.certain(sm, Odds.GUESS),
+        LoadForecast.certain(sm, UsageDistribution.GUESS),
         0);
   }
 }

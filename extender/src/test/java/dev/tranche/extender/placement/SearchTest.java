@@ -6,7 +6,7 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Container;
 import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Names;
-import dev.tranche.extender.load.Odds;
+import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.Search.Result;
 import dev.tranche.extender.score.Policy;
 import java.util.ArrayList;
@@ -25,7 +25,8 @@ final class SearchTest {
       List.of(Policy.LOAD, Policy.SPREAD, Policy.PACKED, Policy.SPARING);
 
   /** An attempt may end in the middle of a count; and what is split takes a look for each part. */
-  private static final int STEPS_ON_A_NODE_MAX = Steps.MAX + 3 * 56 * (Shares.COUNT_MAX + 56);
+  private static final int STEPS_ON_A_NODE_MAX =
+      SearchBudget.MAX + 3 * 56 * (Shares.COUNT_MAX + 56);
 
   @Test
   void smallSharesFirst_theLargeOneStillFits() {
@@ -53,8 +54,8 @@ final class SearchTest {
       for (int i = 0; i < count; i++) {
         gpus.add(gpu("g" + i, i, 10, i < 7 ? 10 : 4, GpuView.UNLIMITED, 0));
       }
-      var steps = new Steps();
-      var search = new Search(new Plan(demand(10, List.of(eight))), gpus, true, true, steps);
+      var steps = new SearchBudget();
+      var search = new Search(new SearchPlan(demand(10, List.of(eight))), gpus, true, true, steps);
       assertThat(search.run(Policy.LOAD.order())).isInstanceOf(Result.None.class);
       assertThat(steps.taken()).isLessThanOrEqualTo(3 * count);
       assertThat(Placer.place(ask(10, List.of(eight)), gpus, Policy.LOAD.order()))
@@ -172,10 +173,10 @@ final class SearchTest {
       int replicas = List.of(2, 4, 7, 10, 48, 100, 1_000, 10_000).get(random.nextInt(8));
       List<GpuView> gpus = someGpus(random, gpuCount, replicas);
       Demand demand = demand(replicas, anyContainers(random, gpuCount, replicas));
-      var steps = new Steps();
+      var steps = new SearchBudget();
       // The three that Placer makes at most.
       for (boolean first : new boolean[] {true, false, false}) {
-        var search = new Search(new Plan(demand), gpus, true, true, steps);
+        var search = new Search(new SearchPlan(demand), gpus, true, true, steps);
         Result result = first ? search.run(POLICIES.get(random.nextInt(4)).order()) : search.run();
         if (result instanceof Result.Found(Placement placement)) {
           check(demand, gpus, placement);
@@ -184,7 +185,7 @@ final class SearchTest {
       most = Math.max(most, steps.taken());
       assertThat(steps.taken()).as("seed %d", seed).isLessThan(STEPS_ON_A_NODE_MAX);
     }
-    assertThat(most).isGreaterThan(Steps.ATTEMPT_MAX);
+    assertThat(most).isGreaterThan(SearchBudget.ATTEMPT_MAX);
   }
 
   /** Up to a thousand containers, each with a fraction on {@code gpu-count} GPUs, or plain. */
@@ -259,7 +260,7 @@ final class SearchTest {
   }
 
   private static Search search(Demand demand, List<GpuView> gpus) {
-    return new Search(new Plan(demand), gpus, true, true, new Steps());
+    return new Search(new SearchPlan(demand), gpus, true, true, new SearchBudget());
   }
 
   private static Container container(String name, List<Integer> shares) {
@@ -270,14 +271,14 @@ final class SearchTest {
     return new Demand(Names.RESOURCE, replicas, containers);
   }
 
-  private static Ask ask(int replicas, List<Container> containers) {
-    return new Ask(
+  private static GpuRequest ask(int replicas, List<Container> containers) {
+    return new GpuRequest(
         demand(replicas, containers), OptionalInt.of(replicas), AllowList.ANY, AllowList.ANY);
   }
 
   static GpuView gpu(String uuid, int index, int replicas, int free, int clients, double sm) {
     long bytes = 1_000L * replicas;
-    Outlook outlook = Outlook.certain(sm, Odds.GUESS);
+    LoadForecast outlook = LoadForecast.certain(sm, UsageDistribution.GUESS);
     return new GpuView(
         uuid,
         index,

@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.ledger.Standing;
+import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.preempt.Budget.Operator;
 import dev.tranche.extender.preempt.Budget.Requirement;
 import dev.tranche.extender.preempt.Victims.Candidate;
@@ -62,7 +62,7 @@ final class VictimsTest {
     var budgets = new Budgets(List.of(budget(0)));
     var candidates =
         List.of(labelled(candidate("a", 0, 10, "a", 1)), candidate("b", 9, 10, "b", 1));
-    Choice choice = choose(candidates, budgets, 10, Set.of());
+    NodeVictims choice = choose(candidates, budgets, 10, Set.of());
     assertThat(uids(choice)).containsExactly("b");
     assertThat(choice.violations()).isZero();
     var all = List.of(labelled(candidate("a", 0, 10, "a", 1)));
@@ -107,7 +107,7 @@ final class VictimsTest {
         candidates.add(candidate("p" + i, random.nextInt(4), 1 + random.nextInt(4), gpu, i));
       }
       int needs = 1 + random.nextInt(8);
-      Optional<Choice> chosen = victims(candidates, NONE, needs).choose(candidates, Set.of());
+      Optional<NodeVictims> chosen = victims(candidates, NONE, needs).choose(candidates, Set.of());
       int least = leastHighestPriority(candidates, needs);
       assertThat(chosen.isPresent()).as("run %d", run).isEqualTo(least < Integer.MAX_VALUE);
       if (chosen.isPresent() && !chosen.get().victims().isEmpty()) {
@@ -141,7 +141,7 @@ final class VictimsTest {
     return least;
   }
 
-  private static Choice choose(
+  private static NodeVictims choose(
       List<Candidate> candidates, Budgets budgets, int needs, Set<String> offered) {
     return victims(candidates, budgets, needs).choose(candidates, offered).orElseThrow();
   }
@@ -166,23 +166,24 @@ final class VictimsTest {
     return false;
   }
 
-  private static List<String> uids(Choice choice) {
+  private static List<String> uids(NodeVictims choice) {
     return choice.victims().stream().map(PodFacts::uid).toList();
   }
 
   private static Candidate candidate(String uid, int priority, int replicas, String gpu, long age) {
-    var standing = new Standing(priority, Map.of(), age, false, null);
+    var standing = new PreemptionInfo(priority, Map.of(), age, false, null);
     return new Candidate(pod(uid).with(standing), Map.of(gpu, replicas));
   }
 
   private static Candidate labelled(Candidate candidate) {
     var standing = candidate.pod().standing();
-    var labelled = new Standing(standing.priority(), Map.of("app", "db"), 1, false, null);
+    var labelled = new PreemptionInfo(standing.priority(), Map.of("app", "db"), 1, false, null);
     return new Candidate(candidate.pod().with(labelled), candidate.held());
   }
 
   private static Candidate leaving(Candidate candidate) {
-    var standing = new Standing(candidate.pod().standing().priority(), Map.of(), 1, true, null);
+    var standing =
+        new PreemptionInfo(candidate.pod().standing().priority(), Map.of(), 1, true, null);
     return new Candidate(candidate.pod().with(standing), candidate.held());
   }
 

@@ -2,11 +2,11 @@ package dev.tranche.extender.score;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
-import dev.tranche.extender.load.Odds;
+import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.AllowList;
-import dev.tranche.extender.placement.Ask;
+import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.Outlook;
+import dev.tranche.extender.placement.LoadForecast;
 import java.util.List;
 import java.util.OptionalInt;
 
@@ -19,7 +19,14 @@ final class Gpus {
    */
   static GpuView gpu(
       String uuid, int index, int free, double memoryFree, double sm, boolean measured) {
-    return gpu(uuid, index, free, memoryFree, measured, Outlook.certain(sm, Odds.GUESS), sm);
+    return gpu(
+        uuid,
+        index,
+        free,
+        memoryFree,
+        measured,
+        LoadForecast.certain(sm, UsageDistribution.GUESS),
+        sm);
   }
 
   static GpuView gpu(
@@ -28,7 +35,7 @@ final class Gpus {
       int free,
       double memoryFree,
       boolean measured,
-      Outlook outlook,
+      LoadForecast outlook,
       double sm) {
     return new GpuView(
         uuid,
@@ -51,9 +58,9 @@ final class Gpus {
   }
 
   /** One container with one share. */
-  static Ask ask(int replicas) {
+  static GpuRequest ask(int replicas) {
     var main = new Demand.Container("main", Demand.Kind.APP, List.of(replicas), false);
     var demand = new Demand(Names.RESOURCE, 10, List.of(main));
-    return new Ask(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
+    return new GpuRequest(demand, OptionalInt.of(10), AllowList.ANY, AllowList.ANY);
   }
 }

@@ -3,9 +3,9 @@ package dev.tranche.extender.score;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.load.UseHistory;
-import dev.tranche.extender.placement.Ask;
+import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.Outlook;
+import dev.tranche.extender.placement.LoadForecast;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.LinkedHashSet;
@@ -35,7 +35,7 @@ final class LoadSimulationTest {
   private static final int SEEDS = 6;
   private static final int[] SHARES = {1, 1, 1, 2, 2, 2, 3, 3, 5, 5};
 
-  private static final Ask ASK = Gpus.ask(1);
+  private static final GpuRequest ASK = Gpus.ask(1);
 
   /** So many pods come until a pod's use is known. */
   private static final int NEWCOMERS = 13;
@@ -161,7 +161,7 @@ final class LoadSimulationTest {
   /** -1: no room. */
   private int best(Policy plenty, Policy scarce, Pod pod) {
     List<GpuView> views = gpus.stream().map(this::view).toList();
-    Policy policy = Idleness.of(ASK, views).scarce() ? scarce : plenty;
+    Policy policy = IdleGpus.of(ASK, views).scarce() ? scarce : plenty;
     return views.stream()
         .filter(g -> g.freeReplicas() >= pod.share())
         .min(policy.order().forShare(pod.share()))
@@ -172,16 +172,16 @@ final class LoadSimulationTest {
   private GpuView view(Gpu gpu) {
     double settled = 0;
     double asked = 0;
-    var unknown = new ArrayList<Outlook.Newcomer>(0);
+    var unknown = new ArrayList<LoadForecast.Newcomer>(0);
     for (Pod pod : gpu.pods) {
       if (newcomers.contains(pod)) {
-        unknown.add(new Outlook.Newcomer(pod.asked(), 0, 1));
+        unknown.add(new LoadForecast.Newcomer(pod.asked(), 0, 1));
         asked += pod.asked();
       } else {
         settled += pod.use();
       }
     }
-    var outlook = Outlook.of(Math.min(1, settled), unknown, history.odds());
+    var outlook = LoadForecast.of(Math.min(1, settled), unknown, history.odds());
     double load = Math.min(1, settled) + asked;
     return Gpus.gpu("gpu" + gpu.index, gpu.index, REPLICAS - gpu.taken, 1, true, outlook, load);
   }

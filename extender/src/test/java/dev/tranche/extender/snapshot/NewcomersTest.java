@@ -6,9 +6,9 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadReading;
-import dev.tranche.extender.load.Odds;
+import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuView;
-import dev.tranche.extender.placement.Outlook;
+import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Placement;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
@@ -45,12 +45,12 @@ final class NewcomersTest {
     world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0));
   }
 
-  private static double least(Outlook outlook) {
-    return outlook.chances().stream().mapToDouble(Outlook.Chance::load).min().orElse(-1);
+  private static double least(LoadForecast outlook) {
+    return outlook.chances().stream().mapToDouble(LoadForecast.Chance::load).min().orElse(-1);
   }
 
-  private static double most(Outlook outlook) {
-    return outlook.chances().stream().mapToDouble(Outlook.Chance::load).max().orElse(-1);
+  private static double most(LoadForecast outlook) {
+    return outlook.chances().stream().mapToDouble(LoadForecast.Chance::load).max().orElse(-1);
   }
 
   @Test
@@ -101,7 +101,7 @@ final class NewcomersTest {
     }
     assertThat(gpu().outlook().odds().parts().getFirst().odds())
         .as("learnt from once")
-        .isCloseTo(Odds.GUESS.parts().getFirst().odds(), Offset.offset(0.1));
+        .isCloseTo(UsageDistribution.GUESS.parts().getFirst().odds(), Offset.offset(0.1));
   }
 
   @Test
@@ -196,7 +196,7 @@ final class NewcomersTest {
   void nodeThatCannotTellItsPodsApart_isTakenAtItsMean() {
     bound("old");
     read(YOUNG_MS, Map.of());
-    assertThat(gpu().outlook()).isEqualTo(Outlook.certain(0.1, Odds.GUESS));
+    assertThat(gpu().outlook()).isEqualTo(LoadForecast.certain(0.1, UsageDistribution.GUESS));
   }
 
   @Test
@@ -208,7 +208,7 @@ final class NewcomersTest {
       read(YOUNG_MS / 2, Map.of("ns/brief-" + i, 0.3));
       world.state.apply(new Event.PodGone("brief-" + i, "ns/brief-" + i));
     }
-    assertThat(gpu().outlook().odds()).isEqualTo(Odds.GUESS);
+    assertThat(gpu().outlook().odds()).isEqualTo(UsageDistribution.GUESS);
     bound("pod");
     read(1, Map.of("ns/pod", 0.3));
     for (int i = 0; i < 200; i++) {
@@ -277,14 +277,14 @@ final class NewcomersTest {
       read(YOUNG_MS, Map.of("ns/pod-" + i, 0.3));
       world.state.apply(new Event.PodGone("pod-" + i, "ns/pod-" + i));
     }
-    assertThat(gpu().outlook().odds()).isEqualTo(Odds.GUESS);
+    assertThat(gpu().outlook().odds()).isEqualTo(UsageDistribution.GUESS);
   }
 
   @Test
   void whatIsLearnt_holdsOnNodesThatSayNothingNew() {
     world.report("idle", new Gpu("i0", 0, 0));
     var pod = FakeWorld.pod("p", 3);
-    assertThat(odds(pod, "idle")).isEqualTo(Odds.GUESS);
+    assertThat(odds(pod, "idle")).isEqualTo(UsageDistribution.GUESS);
     for (int i = 0; i < 200; i++) {
       bound("pod-" + i);
       read(1, Map.of("ns/pod-" + i, 0.3));
@@ -292,10 +292,10 @@ final class NewcomersTest {
       read(YOUNG_MS, Map.of("ns/pod-" + i, 0.3));
       world.state.apply(new Event.PodGone("pod-" + i, "ns/pod-" + i));
     }
-    assertThat(odds(pod, "idle")).isNotEqualTo(Odds.GUESS).isEqualTo(odds(pod, "a"));
+    assertThat(odds(pod, "idle")).isNotEqualTo(UsageDistribution.GUESS).isEqualTo(odds(pod, "a"));
   }
 
-  private Odds odds(PodFacts pod, String node) {
+  private UsageDistribution odds(PodFacts pod, String node) {
     return world.evaluator.evaluate(pod, node).gpus().getFirst().outlook().odds();
   }
 
@@ -303,7 +303,7 @@ final class NewcomersTest {
   private double exactly() {
     return gpu().outlook().odds().parts().stream()
         .filter(part -> part.times() > 0.9 && part.times() < 1.1)
-        .mapToDouble(Odds.Part::odds)
+        .mapToDouble(UsageDistribution.Part::odds)
         .sum();
   }
 }

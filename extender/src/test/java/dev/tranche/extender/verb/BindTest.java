@@ -26,7 +26,7 @@ import org.junit.jupiter.api.Test;
 final class BindTest {
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final Asked asked = new Asked();
+  private final RecentlyFilteredPods asked = new RecentlyFilteredPods();
   private final Bind bind = world.bind(asked, new Loop(vertx.getOrCreateContext()));
 
   @BeforeEach
@@ -87,11 +87,11 @@ final class BindTest {
   void memoryOfThePodItself_doesNotMoveItWhenItsFirstBindIsUnknown() {
     world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0.5, 0));
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
-    world.outcome = new Api.BindOutcome.Unknown("no answer");
+    world.outcome = new ApiServer.BindOutcome.Unknown("no answer");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is unknown: no answer");
     long own = 8 * FakeWorld.GIB;
     world.report("a", new Gpu("a0", 0, own, Map.of("ns/p", own)), new Gpu("a1", 0.5, 0));
-    world.outcome = new Api.BindOutcome.Bound();
+    world.outcome = new ApiServer.BindOutcome.Bound();
     assertThat(bind("ns/p", "p")).isEmpty();
     assertThat(world.assigned)
         .hasSize(2)
@@ -164,7 +164,7 @@ final class BindTest {
   @Test
   void bindThatComesToNothing_leavesNoHoldAndNoAssignment() {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
-    world.outcome = new Api.BindOutcome.Refused("no");
+    world.outcome = new ApiServer.BindOutcome.Refused("no");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("was not bound to node a: no");
     assertThat(world.ledger.hold("p")).isEmpty();
     world.acknowledged = Future.failedFuture("300 ms");
@@ -195,7 +195,7 @@ final class BindTest {
   void podThatIsFoundBoundElsewhere_isHeldThere() {
     world.report("b", new Gpu("b0", 0, 0));
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
-    world.outcome = new Api.BindOutcome.BoundElsewhere("b");
+    world.outcome = new ApiServer.BindOutcome.BoundElsewhere("b");
     assertThat(bind("ns/p", "p").orElseThrow()).contains("is bound to node b");
     assertThat(world.ledger.hold("p").orElseThrow().node()).isEqualTo("b");
     assertThat(world.retracted).containsExactly("p");

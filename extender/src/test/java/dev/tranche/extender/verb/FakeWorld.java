@@ -18,19 +18,19 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.snapshot.Evaluations;
-import dev.tranche.extender.snapshot.Fleet;
+import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeEvaluator;
-import dev.tranche.extender.snapshot.Packing;
+import dev.tranche.extender.snapshot.NodeFitCache;
+import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.Loop;
-import dev.tranche.extender.state.Nodes;
+import dev.tranche.extender.state.NodePlugins;
+import dev.tranche.extender.state.NominatedPods;
 import dev.tranche.extender.state.NominationPlanner;
-import dev.tranche.extender.state.Nominees;
 import dev.tranche.extender.state.PodChecks;
 import dev.tranche.extender.state.PodWaker;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
-import dev.tranche.extender.state.Waiting;
+import dev.tranche.extender.state.UnschedulablePods;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
@@ -48,7 +48,7 @@ import org.jspecify.annotations.Nullable;
  * Nodes and an API server that only remember what they were told, and a clock that stands unless it
  * is told to step.
  */
-public final class FakeWorld implements Nodes, Api {
+public final class FakeWorld implements NodePlugins, ApiServer {
   public static final long GIB = 1L << 30;
   public final List<String> woken = new ArrayList<>();
   public final Map<String, String> told = new HashMap<>();
@@ -82,11 +82,11 @@ public final class FakeWorld implements Nodes, Api {
   public final Ledger ledger = new Ledger(Timing.DEFAULT);
   public final LoadCache loads =
       new LoadCache(15_000, Timing.DEFAULT.halfLifeMs(), Timing.DEFAULT.newcomerMs());
-  public final Evaluations evaluations;
+  public final NodeFitCache evaluations;
   public final NodeEvaluator evaluator;
-  public final Packing packing = new Packing();
-  public final Waiting waiting;
-  public final Nominees nominees = new Nominees(ledger, this::nowMs);
+  public final PackedPolicy packing = new PackedPolicy();
+  public final UnschedulablePods waiting;
+  public final NominatedPods nominees = new NominatedPods(ledger, this::nowMs);
   public final BudgetStore budgets = new BudgetStore();
   public final Explanations explanations = new Explanations(this::explainRejection);
   public final ReadinessGate readiness = new ReadinessGate(ledger::allReported, this::nowMs);
@@ -106,10 +106,10 @@ public final class FakeWorld implements Nodes, Api {
   private FakeWorld(Policy policy, MemoryGuard guard, MeterRegistry registry) {
     this.registry = registry;
     this.metrics = new ExtenderMetrics(registry);
-    var fleet = new Fleet(ledger, loads, Timing.DEFAULT, guard);
-    evaluations = new Evaluations(ledger, loads, fleet);
+    var fleet = new ClusterSnapshot(ledger, loads, Timing.DEFAULT, guard);
+    evaluations = new NodeFitCache(ledger, loads, fleet);
     evaluator = new NodeEvaluator(ledger, fleet, evaluations, policy, this::nowMs);
-    waiting = new Waiting(ledger, evaluations, fleet, metrics);
+    waiting = new UnschedulablePods(ledger, evaluations, fleet, metrics);
     state =
         new StateWriter(
             ledger,
@@ -148,10 +148,10 @@ public final class FakeWorld implements Nodes, Api {
   }
 
   public Filter filter() {
-    return filter(new Asked(), 0);
+    return filter(new RecentlyFilteredPods(), 0);
   }
 
-  public Filter filter(Asked asked, int offeredMax) {
+  public Filter filter(RecentlyFilteredPods asked, int offeredMax) {
     return new Filter(
         readiness,
         ledger,
@@ -174,7 +174,7 @@ public final class FakeWorld implements Nodes, Api {
         readiness, ledger, budgets, evaluator, nominations, state, metrics, this::nowMs);
   }
 
-  public Bind bind(Asked asked, Loop loop) {
+  public Bind bind(RecentlyFilteredPods asked, Loop loop) {
     return new Bind(readiness, ledger, evaluator, state, explanations, asked, this, loop, metrics);
   }
 

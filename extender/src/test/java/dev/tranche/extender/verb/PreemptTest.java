@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.ledger.Standing;
+import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
@@ -64,7 +64,7 @@ final class PreemptTest {
   @Test
   void podThatTerminatesForLong_isNoVictim() {
     bound("y", 10, "a", "a1", 100);
-    var leaving = new Standing(0, Map.of(), 1, true, null);
+    var leaving = new PreemptionInfo(0, Map.of(), 1, true, null);
     see(FakeWorld.pod("x", 10, "tranche.dev/gpu=a0").with(leaving).on("a"));
     assertThat(victims(urgent(5), Map.of("a", offered("x")))).containsOnlyKeys("a");
     world.nowMs += 2 * Timing.DEFAULT.leavingMs();
@@ -187,7 +187,7 @@ final class PreemptTest {
     bound("x", 10, "a", "a0", 0);
     bound("y", 10, "a", "a1", 0);
     PodFacts x = world.ledger.pod("x").orElseThrow();
-    see(x.with(new Standing(0, Map.of(), 1, true, null)));
+    see(x.with(new PreemptionInfo(0, Map.of(), 1, true, null)));
     assertThat(filter.filter(FakeWorld.pod("q", 5), List.of("a"), false))
         .isInstanceOf(Filter.Answer.Undecided.class);
     world.nowMs += Timing.DEFAULT.leavingMs();
@@ -230,8 +230,8 @@ final class PreemptTest {
     return FakeWorld.pod("urgent", replicas).with(standing(50, null));
   }
 
-  private static Standing standing(int priority, @Nullable String nominated) {
-    return new Standing(priority, Map.of(), 1, false, nominated);
+  private static PreemptionInfo standing(int priority, @Nullable String nominated) {
+    return new PreemptionInfo(priority, Map.of(), 1, false, nominated);
   }
 
   private void bound(String name, int replicas, String node, String gpu, int priority) {

@@ -8,7 +8,7 @@ import dev.tranche.extender.http.ExtenderWriter;
 import dev.tranche.extender.http.Recorded;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.ledger.Standing;
+import dev.tranche.extender.ledger.PreemptionInfo;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.state.Loop;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
@@ -31,7 +31,7 @@ final class RecordedRequestsTest {
   private static final String RELEASES = "dev.tranche.extender.http.Recorded#releases";
   private final Vertx vertx = Vertx.vertx();
   private final FakeWorld world = new FakeWorld(Policy.LOAD);
-  private final Asked asked = new Asked();
+  private final RecentlyFilteredPods asked = new RecentlyFilteredPods();
   private final ExtenderReader reader = new ExtenderReader(List.of("nvidia.com/gpu"));
 
   @BeforeEach
@@ -113,6 +113,6 @@ final class RecordedRequestsTest {
   private void bound(String uid, String node, int replicas) {
     var pod = FakeWorld.pod(uid, replicas, "tranche.dev/gpu=" + node.replace("node-", "GPU-"));
     world.state.apply(
-        new Event.PodSeen(pod.with(new Standing(0, Map.of(), 1, false, null)).on(node)));
+        new Event.PodSeen(pod.with(new PreemptionInfo(0, Map.of(), 1, false, null)).on(node)));
   }
 }

@@ -20,7 +20,7 @@ public record Config(
    *
    * @param given flags and environment
    */
-  public static Config of(Settings given, ConfigFile file, Findings findings) {
+  public static Config of(Settings given, ConfigFile file, ConfigErrors findings) {
     return new ConfigReader(given.over(file), findings).read(file);
   }
 }

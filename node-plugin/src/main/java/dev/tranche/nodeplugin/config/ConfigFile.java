@@ -31,7 +31,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
   }
 
   /** Reads a file's text; whatever is wrong with it goes to the findings. */
-  public static ConfigFile parse(String text, Findings findings) {
+  public static ConfigFile parse(String text, ConfigErrors findings) {
     Object root = load(text, findings);
     if (!(root instanceof Map<?, ?> map)) {
       if (root != null) {
@@ -50,7 +50,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
         values, resources, SharingSection.parse(map.get("sharing"), resources, findings));
   }
 
-  private static @Nullable Object load(String text, Findings findings) {
+  private static @Nullable Object load(String text, ConfigErrors findings) {
     LoaderOptions limits = new LoaderOptions();
     limits.setCodePointLimit(SIZE_MAX_CHARS);
     limits.setAllowDuplicateKeys(false);
@@ -90,7 +90,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
     return counted;
   }
 
-  private static void checkTop(Map<?, ?> map, Findings findings) {
+  private static void checkTop(Map<?, ?> map, ConfigErrors findings) {
     Object version = map.get("version");
     if (version != null && !version.equals("v1")) {
       findings.error("version must be v1, not " + version);
@@ -103,7 +103,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
   }
 
   private static void flatten(
-      String at, @Nullable Object node, Map<String, String> values, Findings findings) {
+      String at, @Nullable Object node, Map<String, String> values, ConfigErrors findings) {
     if (FileKeys.SETTINGS.contains(at)) {
       if (node != null) {
         values.put(at, scalar(at, node, findings));
@@ -119,7 +119,7 @@ public record ConfigFile(Map<String, String> values, ResourceNames resources, Sh
     }
   }
 
-  private static String scalar(String at, Object node, Findings findings) {
+  private static String scalar(String at, Object node, ConfigErrors findings) {
     if (node instanceof List<?> list) {
       if (!Settings.isList(at)) {
         findings.error(at + " is a single value, not a list: " + list);

@@ -12,9 +12,9 @@ final class ConfigReader {
       " is not honoured: this plugin finds GPUs by NVML; a Tegra node needs NVIDIA's device plugin";
 
   private final Settings settings;
-  private final Findings findings;
+  private final ConfigErrors findings;
 
-  ConfigReader(Settings settings, Findings findings) {
+  ConfigReader(Settings settings, ConfigErrors findings) {
     this.settings = settings;
     this.findings = findings;
   }

@@ -82,7 +82,7 @@ public final class ConfigSource {
       }
       return named()
           ? loadFrom(Path.of(settings.text(Setting.CONFIG_DIR)), label)
-          : check("", ConfigFile.EMPTY, new Findings(), "");
+          : check("", ConfigFile.EMPTY, new ConfigErrors(), "");
     } catch (IOException e) {
       return new Outcome.Refused(label, "the config cannot be read: " + e);
     }
@@ -119,11 +119,11 @@ public final class ConfigSource {
 
   /** Reads a config from its text. */
   Outcome parse(String name, String text) {
-    Findings findings = new Findings();
+    ConfigErrors findings = new ConfigErrors();
     return check(name, ConfigFile.parse(text, findings), findings, text);
   }
 
-  private Outcome check(String name, ConfigFile file, Findings findings, String text) {
+  private Outcome check(String name, ConfigFile file, ConfigErrors findings, String text) {
     Config config = Config.of(settings, file, findings);
     return findings.clean()
         ? new Outcome.Usable(name, config, Set.copyOf(findings.warnings()), text)

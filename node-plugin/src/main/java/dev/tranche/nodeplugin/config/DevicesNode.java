@@ -15,7 +15,7 @@ final class DevicesNode {
 
   private DevicesNode() {}
 
-  static DeviceSelection parse(String at, @Nullable Object node, Findings findings) {
+  static DeviceSelection parse(String at, @Nullable Object node, ConfigErrors findings) {
     return switch (node) {
       case null -> new DeviceSelection.All();
       case String all when all.equals("all") -> new DeviceSelection.All();
@@ -28,7 +28,7 @@ final class DevicesNode {
     };
   }
 
-  private static DeviceSelection listed(String at, List<?> list, Findings findings) {
+  private static DeviceSelection listed(String at, List<?> list, ConfigErrors findings) {
     List<String> refs = new ArrayList<>();
     for (Object item : list) {
       String ref = String.valueOf(item);

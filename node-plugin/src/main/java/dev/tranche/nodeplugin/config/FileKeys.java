@@ -59,7 +59,7 @@ final class FileKeys {
   }
 
   /** Names the place of an unknown key, and the right place where that is known. */
-  static void unknown(String at, Findings findings) {
+  static void unknown(String at, ConfigErrors findings) {
     String hint =
         placeOf(at.substring(at.lastIndexOf('.') + 1))
             .map(place -> "; it belongs at " + place)

@@ -42,7 +42,7 @@ public final class KeptConfig {
           ? usable(source, Files.readString(file).split("\n", 2))
           : Optional.empty();
     } catch (IOException e) {
-      LOG.warn("the last config that was in use cannot be read: {}", e.toString());
+      LOG.warn("cannot read the last config that was in use: {}", e.toString());
       return Optional.empty();
     }
   }

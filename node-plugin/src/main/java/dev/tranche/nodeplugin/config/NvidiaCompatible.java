@@ -13,7 +13,7 @@ public enum NvidiaCompatible {
   EXTENDED;
 
   /** The file as it counts. */
-  ConfigFile applyTo(ConfigFile file, Findings findings) {
+  ConfigFile applyTo(ConfigFile file, ConfigErrors findings) {
     if (this == EXTENDED) {
       return file;
     }
@@ -26,7 +26,7 @@ public enum NvidiaCompatible {
 
   // Two entries of one name were made for different devices. NVIDIA's plugin makes the replicas of
   // both of all devices, so that the larger number counts.
-  private static List<SharedResource> entries(Sharing sharing, Findings findings) {
+  private static List<SharedResource> entries(Sharing sharing, ConfigErrors findings) {
     Map<List<Object>, SharedResource> byName = new LinkedHashMap<>();
     for (SharedResource entry : sharing.resources()) {
       if (!entry.advertised().equals(entry.unrenamed())) {
@@ -43,7 +43,7 @@ public enum NvidiaCompatible {
     return new ArrayList<>(byName.values());
   }
 
-  private static void ignored(String key, Findings findings) {
+  private static void ignored(String key, ConfigErrors findings) {
     findings.warning(
         key
             + " is ignored, as NVIDIA's plugin ignores it; to use it, set "

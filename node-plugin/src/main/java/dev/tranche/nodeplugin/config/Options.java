@@ -30,7 +30,7 @@ public record Options(
   private static final int SAMPLE_INTERVAL_MAX_MS = 60_000;
   private static final Pattern DURATION = Pattern.compile("(\\d{1,6})(ms|s|m|h)");
 
-  public static Options of(Settings settings, Findings findings) {
+  public static Options of(Settings settings, ConfigErrors findings) {
     Optional<HostPort> extender =
         settings.text(Setting.EXTENDER_ADDRESS).isEmpty()
             ? Optional.empty()
@@ -68,7 +68,7 @@ public record Options(
     return Path.of(settings.text(setting));
   }
 
-  private static HostPort hostPort(Settings settings, Setting setting, Findings findings) {
+  private static HostPort hostPort(Settings settings, Setting setting, ConfigErrors findings) {
     String text = settings.text(setting);
     return HostPort.parse(text)
         .orElseGet(
@@ -93,7 +93,7 @@ public record Options(
       long least,
       long most,
       String allowed,
-      Findings findings) {
+      ConfigErrors findings) {
     String text = settings.text(setting);
     Matcher match = DURATION.matcher(text);
     long ms = match.matches() ? Long.parseLong(match.group(1)) * unitMs(match.group(2)) : -1;

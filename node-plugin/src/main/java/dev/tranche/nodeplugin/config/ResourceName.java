@@ -13,7 +13,7 @@ final class ResourceName {
   private ResourceName() {}
 
   /** The full name; one that Kubernetes would not take is a finding. */
-  static String full(String at, @Nullable Object node, Findings findings) {
+  static String full(String at, @Nullable Object node, ConfigErrors findings) {
     String text = node == null ? "" : String.valueOf(node);
     String name = text.startsWith(PREFIX) ? text : PREFIX + text;
     if (name.length() > LENGTH_MAX_CHARS

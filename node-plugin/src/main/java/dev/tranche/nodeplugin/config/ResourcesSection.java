@@ -9,7 +9,7 @@ import org.jspecify.annotations.Nullable;
 final class ResourcesSection {
   private ResourcesSection() {}
 
-  static ResourceNames parse(@Nullable Object node, Findings findings) {
+  static ResourceNames parse(@Nullable Object node, ConfigErrors findings) {
     Section resources = Section.of("resources", node, findings);
     resources.allow(Set.of("gpus", "mig"));
     return new ResourceNames(rules(resources, "gpus"), rules(resources, "mig"));

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
  *
  * @param at its place, as messages name it
  */
-record Section(String at, Map<?, ?> map, Findings findings) {
+record Section(String at, Map<?, ?> map, ConfigErrors findings) {
   /** Of a node that is a map or nothing; anything else is a finding. */
-  static Section of(String at, @Nullable Object node, Findings findings) {
+  static Section of(String at, @Nullable Object node, ConfigErrors findings) {
     if (node != null && !(node instanceof Map)) {
       findings.error(at + " must be a map, not " + node);
     }

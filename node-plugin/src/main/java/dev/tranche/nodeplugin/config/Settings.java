@@ -58,7 +58,7 @@ public final class Settings {
   }
 
   /** Flags as {@code --name value} or {@code --name=value}; a switch may stand alone. */
-  public static Settings read(List<String> args, Map<String, String> env, Findings findings) {
+  public static Settings read(List<String> args, Map<String, String> env, ConfigErrors findings) {
     EnumMap<Setting, String> given = new EnumMap<>(Setting.class);
     VARIABLE_ALIASES.forEach((variable, setting) -> put(given, setting, env.get(variable)));
     for (Setting setting : Setting.values()) {
@@ -81,7 +81,7 @@ public final class Settings {
   }
 
   private static void readFlag(
-      String arg, Iterator<String> rest, EnumMap<Setting, String> flags, Findings findings) {
+      String arg, Iterator<String> rest, EnumMap<Setting, String> flags, ConfigErrors findings) {
     if (!arg.startsWith("-")) {
       findings.error("\"" + arg + "\" is not a flag; flags look like --sample-interval=1s");
       return;
@@ -146,7 +146,7 @@ public final class Settings {
     return given.containsKey(setting) || file.containsKey(setting.fileKey());
   }
 
-  public boolean isTrue(Setting setting, Findings findings) {
+  public boolean isTrue(Setting setting, ConfigErrors findings) {
     return switch (text(setting)) {
       case "true", "1", "t", "T", "TRUE", "True" -> true;
       case "false", "0", "f", "F", "FALSE", "False" -> false;

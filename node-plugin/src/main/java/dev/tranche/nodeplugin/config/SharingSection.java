@@ -36,7 +36,7 @@ final class SharingSection {
    *
    * @param names what unshared devices can be called
    */
-  static Sharing parse(@Nullable Object node, ResourceNames names, Findings findings) {
+  static Sharing parse(@Nullable Object node, ResourceNames names, ConfigErrors findings) {
     Section sharing = Section.of("sharing", node, findings);
     sharing.allow(Set.of("timeSlicing", "mps"));
     List<SharedResource> entries = new ArrayList<>();

@@ -23,7 +23,7 @@ public record WatchOptions(
   private static final int TOLERANCE_MAX_PERCENT = 100;
   private static final int SAMPLES_MAX = 3_600;
 
-  public static WatchOptions of(Settings settings, Findings findings) {
+  public static WatchOptions of(Settings settings, ConfigErrors findings) {
     return new WatchOptions(
         Options.durationMs(
             settings, Setting.HEALTH_QUIET_PERIOD, 0, QUIET_MAX_MS, "0s to 24h", findings),
@@ -34,7 +34,7 @@ public record WatchOptions(
         samples(settings, findings));
   }
 
-  private static boolean cordon(Settings settings, Findings findings) {
+  private static boolean cordon(Settings settings, ConfigErrors findings) {
     return switch (settings.text(Setting.OVERUSE)) {
       case "observe" -> false;
       case "cordon-gpu" -> true;
@@ -45,7 +45,7 @@ public record WatchOptions(
     };
   }
 
-  private static double tolerance(Settings settings, Findings findings) {
+  private static double tolerance(Settings settings, ConfigErrors findings) {
     String text = settings.text(Setting.OVERUSE_TOLERANCE);
     int percent = text.matches("\\d{1,3}%") ? Integer.parseInt(text.replace("%", "")) : -1;
     if (percent < 0 || percent > TOLERANCE_MAX_PERCENT) {
@@ -54,7 +54,7 @@ public record WatchOptions(
     return percent / 100.0;
   }
 
-  private static int samples(Settings settings, Findings findings) {
+  private static int samples(Settings settings, ConfigErrors findings) {
     String text = settings.text(Setting.OVERUSE_SAMPLES);
     int samples = text.matches("\\d{1,5}") ? Integer.parseInt(text) : 0;
     if (samples < 1 || samples > SAMPLES_MAX) {
@@ -63,7 +63,8 @@ public record WatchOptions(
     return samples;
   }
 
-  private static void wrong(Settings settings, Setting setting, String allowed, Findings findings) {
+  private static void wrong(
+      Settings settings, Setting setting, String allowed, ConfigErrors findings) {
     findings.error(
         "%s is %s, not \"%s\"".formatted(Settings.named(setting), allowed, settings.text(setting)));
   }

@@ -253,7 +253,7 @@ public final class GpuWatch {
     reopenWaitMs = Math.min(REOPEN_MAX_MS, reopenWaitMs * 2);
     String found = session().restartObstacle().orElse("");
     if (!found.isEmpty() && !found.equals(obstacle)) {
-      LOG.warn("NVML is not started anew for the GPU that is missing: {}", found);
+      LOG.warn("not restarting NVML for the missing GPU: {}", found);
     }
     obstacle = found;
     return found.isEmpty();
@@ -389,7 +389,7 @@ public final class GpuWatch {
     }
     boolean answers = answers(session, gpu.info(), index);
     if (failed == FAILED_SAMPLES_MAX && answers) {
-      LOG.warn("{} is there, but its load cannot be read: {}", gpu.info().uuid(), why);
+      LOG.warn("cannot read the load of {}: {}", gpu.info().uuid(), why);
     }
     Health health = answers ? gpu.health() : gpu.health().silent(why);
     return new GpuStatus(gpu.info(), health, null);
@@ -441,7 +441,7 @@ public final class GpuWatch {
     } catch (NvmlException e) {
       // Lost GPUs are still seen by sampling; a wait that fails must not become a busy loop.
       if (!complained) {
-        LOG.warn("GPU errors cannot be waited for: {}", e.getMessage());
+        LOG.warn("cannot wait for GPU errors: {}", e.getMessage());
         complained = true;
       }
       Thread.sleep(timeoutMs);
@@ -479,7 +479,7 @@ public final class GpuWatch {
             .toList();
     boolean known = gpus.values().stream().anyMatch(gpu -> gpu.health() instanceof Health.Lost);
     if (silent.isEmpty() && known) {
-      LOG.info("XID {} of a GPU that is gone already", event.code());
+      LOG.info("XID {} of a GPU that is already gone", event.code());
       return false;
     }
     if (silent.isEmpty()) {

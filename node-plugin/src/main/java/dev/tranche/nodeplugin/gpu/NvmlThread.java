@@ -69,7 +69,7 @@ public final class NvmlThread implements AutoCloseable {
     try {
       run();
     } catch (RuntimeException | Error bug) {
-      LOG.error("the GPUs can no longer be read", bug);
+      LOG.error("cannot read the GPUs any more", bug);
       listener.broken();
     }
   }

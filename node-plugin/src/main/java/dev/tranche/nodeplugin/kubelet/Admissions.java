@@ -86,7 +86,7 @@ final class Admissions {
         || assignments.outstanding().stream()
             .filter(pod -> !pod.refused() && pod.assignment().getResource().equals(resource))
             .flatMap(pod -> pod.assignment().getContainersList().stream())
-            .anyMatch(container -> Outstanding.size(container) == size);
+            .anyMatch(container -> PendingAssignment.size(container) == size);
   }
 
   private Optional<Found> whose(int size, long nowMs) {

@@ -62,7 +62,7 @@ final class AdmittingPod {
    *     a predecessor's
    */
   private record Candidate(
-      Outstanding pod, String container, List<GpuShare> shares, Match match, boolean taken) {
+      PendingAssignment pod, String container, List<GpuShare> shares, Match match, boolean taken) {
     Found found(How how) {
       Assignment of = pod.assignment();
       return new Found(of.getPodUid(), container, shares, of.getReplicasPerGpu(), how);
@@ -87,7 +87,7 @@ final class AdmittingPod {
    * @param size how many replicas are asked for
    */
   static Optional<Found> find(
-      Collection<Outstanding> pods, PodList list, String resource, int size) {
+      Collection<PendingAssignment> pods, PodList list, String resource, int size) {
     List<Candidate> candidates =
         pods.stream()
             .filter(pod -> possible(pod, resource) && list.lists(pod.assignment()))
@@ -101,7 +101,7 @@ final class AdmittingPod {
   }
 
   /** Guesses without a List: the pod that is half answered, else the one assigned first. */
-  static Optional<Found> guess(Collection<Outstanding> pods, String resource, int size) {
+  static Optional<Found> guess(Collection<PendingAssignment> pods, String resource, int size) {
     return pods.stream()
         .filter(pod -> possible(pod, resource))
         .flatMap(pod -> candidate(pod, unanswered(pod), size, c -> false))
@@ -110,7 +110,7 @@ final class AdmittingPod {
         .map(c -> c.found(How.SIZE_AND_AGE));
   }
 
-  private static boolean possible(Outstanding pod, String resource) {
+  private static boolean possible(PendingAssignment pod, String resource) {
     return !pod.refused() && pod.assignment().getResource().equals(resource);
   }
 
@@ -121,24 +121,24 @@ final class AdmittingPod {
         && candidates.get(0).pod().firstListed() == candidates.get(1).pod().firstListed();
   }
 
-  private static List<ContainerAssignment> waiting(Outstanding pod, PodList list) {
+  private static List<ContainerAssignment> waiting(PendingAssignment pod, PodList list) {
     return unanswered(pod).stream().filter(c -> !pod.holds(list, c)).toList();
   }
 
-  private static List<ContainerAssignment> unanswered(Outstanding pod) {
+  private static List<ContainerAssignment> unanswered(PendingAssignment pod) {
     return pod.assignment().getContainersList().stream()
         .filter(c -> c.getSharesCount() > 0 && !pod.answered().contains(c.getContainer()))
         .toList();
   }
 
   private static Stream<Candidate> candidate(
-      Outstanding pod,
+      PendingAssignment pod,
       List<ContainerAssignment> waiting,
       int size,
       Predicate<ContainerAssignment> held) {
     for (int i = 0; i < waiting.size(); i++) {
       ContainerAssignment container = waiting.get(i);
-      if (Outstanding.size(container) == size) {
+      if (PendingAssignment.size(container) == size) {
         Match match = i == 0 ? Match.NEXT : Match.LATER;
         return Stream.of(
             new Candidate(
@@ -154,7 +154,7 @@ final class AdmittingPod {
         : onOneGpu(pod, size, waiting.stream().anyMatch(held));
   }
 
-  private static Stream<Candidate> onOneGpu(Outstanding pod, int size, boolean taken) {
+  private static Stream<Candidate> onOneGpu(PendingAssignment pod, int size, boolean taken) {
     List<String> uuids = uuids(pod.assignment());
     if (uuids.size() != 1) {
       return Stream.empty();

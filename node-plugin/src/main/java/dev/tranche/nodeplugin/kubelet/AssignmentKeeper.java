@@ -27,7 +27,8 @@ public final class AssignmentKeeper {
       long nowMs = System.nanoTime() / 1_000_000;
       file.read(System.currentTimeMillis()).forEach(a -> assignments.receive(a, nowMs));
     } catch (IOException e) {
-      LOG.warn("kept assignments are lost, the extender will resend them: {}", e.toString());
+      LOG.warn(
+          "cannot read the saved assignments, the extender will resend them: {}", e.toString());
     }
   }
 
@@ -47,7 +48,7 @@ public final class AssignmentKeeper {
               return true;
             },
             true)
-        .onFailure(e -> LOG.warn("assignments are not kept for a restart: {}", e.toString()))
+        .onFailure(e -> LOG.warn("cannot save assignments for a restart: {}", e.toString()))
         .onComplete(done -> written());
   }
 

@@ -25,7 +25,7 @@ public final class Assignments {
   /** More than a node's pods start while an extender may not have heard of their confirmation. */
   private static final int CONFIRMED_MAX = 1024;
 
-  private final Map<String, Outstanding> byUid = new LinkedHashMap<>();
+  private final Map<String, PendingAssignment> byUid = new LinkedHashMap<>();
 
   /** Uids of pods that hold what they were assigned; the oldest are forgotten. */
   private final Set<String> confirmed =
@@ -61,7 +61,7 @@ public final class Assignments {
     if (assignment.getExpiresInMs() == 0) {
       return new Receipt.Refused("the assignment of " + pod + " lacks its expiry");
     }
-    Outstanding known = byUid.get(assignment.getPodUid());
+    PendingAssignment known = byUid.get(assignment.getPodUid());
     if (known == null && byUid.size() >= MAX) {
       return new Receipt.Refused(
           "the assignment of " + pod + " is one too many: " + MAX + " are outstanding here");
@@ -69,7 +69,7 @@ public final class Assignments {
     byUid.put(
         assignment.getPodUid(),
         known == null
-            ? Outstanding.received(
+            ? PendingAssignment.received(
                 counted.apply(assignment), ++receipts, nowMs, heldByNamesake(assignment))
             : known.renewed(assignment, counted, nowMs));
     return new Receipt.Taken();
@@ -115,7 +115,7 @@ public final class Assignments {
     return confirmed.addAll(done) || !done.isEmpty();
   }
 
-  private static boolean confirmed(Outstanding pod, PodList list) {
+  private static boolean confirmed(PendingAssignment pod, PodList list) {
     Assignment assignment = pod.assignment();
     return list.lists(assignment)
         && assignment.getContainersList().stream()
@@ -132,14 +132,14 @@ public final class Assignments {
   }
 
   void refused(String podUid) {
-    update(podUid, Outstanding::asRefused);
+    update(podUid, PendingAssignment::asRefused);
   }
 
-  private void update(String podUid, UnaryOperator<Outstanding> step) {
+  private void update(String podUid, UnaryOperator<PendingAssignment> step) {
     byUid.computeIfPresent(podUid, (uid, pod) -> step.apply(pod));
   }
 
-  Collection<Outstanding> outstanding() {
+  Collection<PendingAssignment> outstanding() {
     return List.copyOf(byUid.values());
   }
 
@@ -155,7 +155,7 @@ public final class Assignments {
   Map<String, Integer> reserved(
       String resource, String exceptPodUid, String exceptContainer, Optional<PodList> list) {
     Map<String, Integer> reserved = new HashMap<>();
-    for (Outstanding pod : byUid.values()) {
+    for (PendingAssignment pod : byUid.values()) {
       if (!pod.refused() && pod.assignment().getResource().equals(resource)) {
         String except = pod.assignment().getPodUid().equals(exceptPodUid) ? exceptContainer : "";
         addReserved(pod, except, list, reserved);
@@ -165,7 +165,7 @@ public final class Assignments {
   }
 
   private static void addReserved(
-      Outstanding pod, String except, Optional<PodList> list, Map<String, Integer> reserved) {
+      PendingAssignment pod, String except, Optional<PodList> list, Map<String, Integer> reserved) {
     for (ContainerAssignment container : pod.assignment().getContainersList()) {
       String name = container.getContainer();
       boolean taken =

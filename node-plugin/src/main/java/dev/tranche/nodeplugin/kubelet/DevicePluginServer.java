@@ -49,7 +49,7 @@ final class DevicePluginServer extends DevicePluginService {
   private final boolean standalone;
   private final NodeMetrics metrics;
   private final BiConsumer<Replicas, List<String>> allocated;
-  private final Picks picks;
+  private final PickedReplicas picks;
   private Replicas replicas;
 
   DevicePluginServer(
@@ -69,7 +69,7 @@ final class DevicePluginServer extends DevicePluginService {
     this.metrics = metrics;
     this.allocated = allocated;
     this.replicas = replicas;
-    this.picks = new Picks(replicas);
+    this.picks = new PickedReplicas(replicas);
   }
 
   /** The calls of this service; ListAndWatch has its own handler. */
@@ -147,7 +147,7 @@ final class DevicePluginServer extends DevicePluginService {
           .addAllDeviceIDs(preferred.answer().ids())
           .build();
     } catch (RuntimeException bug) {
-      LOG.error("no preference could be told to the kubelet", bug);
+      LOG.error("cannot answer GetPreferredAllocation", bug);
       metrics.count(PREFERRED, PREFERRED_HELP, "outcome", "failed", "pod", "unknown");
       return ContainerPreferredAllocationResponse.getDefaultInstance();
     }
@@ -210,7 +210,7 @@ final class DevicePluginServer extends DevicePluginService {
       return allocate(request, startNs);
     } catch (RuntimeException bug) {
       // Without an answer the kubelet would wait for ever: it has no deadline.
-      LOG.error("an Allocate could not be answered", bug);
+      LOG.error("cannot answer Allocate", bug);
       return answered(startNs, "failed", failed("tranche could not decide: " + bug));
     }
   }

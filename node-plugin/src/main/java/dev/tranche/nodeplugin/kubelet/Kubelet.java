@@ -36,7 +36,7 @@ public final class Kubelet {
   private @Nullable NodeReplicas published;
 
   /** Called on the event loop. */
-  public interface Listener extends Standing {
+  public interface Listener extends RegistrationListener {
     /**
      * What a List has shown; also when nothing is new.
      *

@@ -2,7 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
 import dev.tranche.nodeplugin.gpu.Replicas;
-import dev.tranche.nodeplugin.kubelet.Occupant.OccupiedException;
+import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
@@ -39,7 +39,7 @@ final class KubeletLink {
   private final DeviceStreams streams;
   private final Registration registration;
   private final NodeMetrics metrics;
-  private final Standing listener;
+  private final RegistrationListener listener;
 
   private @Nullable HttpServer listening;
   private Future<Void> opening = Future.succeededFuture();
@@ -59,7 +59,7 @@ final class KubeletLink {
       DevicePluginServer server,
       Replicas replicas,
       NodeMetrics metrics,
-      Standing listener) {
+      RegistrationListener listener) {
     this.vertx = vertx;
     this.kubeletSocket = kubeletSocket;
     this.resource = replicas.resource();
@@ -183,7 +183,7 @@ final class KubeletLink {
     if (seen.socket().isEmpty()) {
       return Future.succeededFuture();
     }
-    return Occupant.answers(vertx, socket.path())
+    return CompetingPlugin.answers(vertx, socket.path())
         .compose(
             alive ->
                 alive

@@ -21,7 +21,7 @@ final class PodResourcesClient {
   private final Vertx vertx;
   private final GrpcClient client;
   private final SocketAddress kubelet;
-  private final Pace pace = new Pace(CALLS_PER_SECOND, BURST, now());
+  private final CallRateLimiter pace = new CallRateLimiter(CALLS_PER_SECOND, BURST, now());
 
   PodResourcesClient(Vertx vertx, Path socket) {
     this.vertx = vertx;

@@ -139,7 +139,8 @@ final class ReadBack {
     pace.disturbed();
     if (!failing) {
       LOG.warn(
-          "PodResources does not answer, so it is not known who holds what: {}", cause.toString());
+          "PodResources does not answer, so the holders of replicas are unknown: {}",
+          cause.toString());
       failing = true;
     }
   }

@@ -73,7 +73,7 @@ final class ComputeModes {
           nvml.computeMode(index, mode);
         }
       } catch (NvmlException e) {
-        LOG.warn("the compute mode of GPU {} is not put back: {}", index, e.getMessage());
+        LOG.warn("cannot restore the compute mode of GPU {}: {}", index, e.getMessage());
       }
     }
     if (later.isEmpty()) {

@@ -125,7 +125,7 @@ final class ControlDaemon {
     }
     for (ProcessHandle process : all) {
       if (!ended(process)) {
-        LOG.warn("process {} of {} does not quit, so it is killed", process.pid(), set.resource());
+        LOG.warn("process {} of {} does not quit, killing it", process.pid(), set.resource());
         process.destroyForcibly();
         ended(process);
       }
@@ -210,7 +210,7 @@ final class ControlDaemon {
       }
       return true;
     } catch (IOException e) {
-      LOG.warn("{}: the log is not emptied: {}", set.resource(), e.toString());
+      LOG.warn("{}: cannot truncate the log: {}", set.resource(), e.toString());
       return false;
     }
   }

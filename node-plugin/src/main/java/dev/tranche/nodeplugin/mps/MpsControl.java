@@ -167,7 +167,7 @@ final class MpsControl {
         if (e.driverGone()) {
           throw e;
         }
-        LOG.warn("GPU {} is left out: {}", index, e.getMessage());
+        LOG.warn("leaving out GPU {}: {}", index, e.getMessage());
       }
     }
     return gpus;
@@ -206,7 +206,7 @@ final class MpsControl {
       String text = Files.exists(configName) ? Files.readString(configName) : "";
       name = text.isEmpty() ? name : text.strip();
     } catch (IOException e) {
-      LOG.warn("the name of the node's config cannot be read: {}", e.toString());
+      LOG.warn("cannot read the name of the node's config: {}", e.toString());
     }
     return name;
   }
@@ -243,7 +243,7 @@ final class MpsControl {
       Files.createDirectories(root.folder());
       statusFile.write(now);
     } catch (IOException e) {
-      LOG.error("the plugin cannot be told how the daemons stand: {}", e.toString());
+      LOG.error("cannot write the daemons' status for the plugin: {}", e.toString());
     }
   }
 
@@ -252,7 +252,7 @@ final class MpsControl {
     try {
       statusFile.delete();
     } catch (IOException e) {
-      LOG.warn("the last status stays: {}", e.toString());
+      LOG.warn("keeping the last status: {}", e.toString());
     }
   }
 

@@ -1,8 +1,8 @@
 package dev.tranche.nodeplugin.mps;
 
 import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
@@ -35,7 +35,7 @@ public final class MpsMain {
    *
    * @return the exit status
    */
-  public static int run(List<String> args, Findings findings) {
+  public static int run(List<String> args, ConfigErrors findings) {
     boolean mount = !args.isEmpty() && args.getFirst().equals(MOUNT_SHM);
     List<String> flags = mount ? args.subList(1, args.size()) : args;
     Settings settings = Settings.read(flags, System.getenv(), findings);
@@ -85,7 +85,7 @@ public final class MpsMain {
     new MetricsServer(metrics, control::readiness)
         .listen(vertx, transport, options.metrics())
         .onSuccess(server -> LOG.info("metrics on port {}", server.actualPort()))
-        .onFailure(e -> LOG.error("metrics cannot be served on {}: {}", options.metrics(), e));
+        .onFailure(e -> LOG.error("cannot serve metrics on {}: {}", options.metrics(), e));
     return run(control);
   }
 
@@ -98,7 +98,7 @@ public final class MpsMain {
       LOG.error("interrupted", e);
       return 1;
     } catch (RuntimeException bug) {
-      LOG.error("the MPS control daemons can no longer be kept", bug);
+      LOG.error("cannot keep the MPS control daemons running", bug);
       return 1;
     }
   }

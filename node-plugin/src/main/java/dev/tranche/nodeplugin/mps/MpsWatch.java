@@ -14,7 +14,7 @@ public final class MpsWatch {
 
   private final String node;
   private final LongSupplier clockMs;
-  private MpsStanding standing = new MpsStanding.NotNeeded();
+  private MpsAvailability standing = new MpsAvailability.NotNeeded();
   private boolean served;
   private long neededSinceMs;
 
@@ -27,36 +27,36 @@ public final class MpsWatch {
     this.clockMs = clockMs;
   }
 
-  public MpsStanding standing() {
+  public MpsAvailability standing() {
     return standing;
   }
 
   /** Takes what the plugin wants and what the daemon's side last said. */
-  public MpsStanding update(MpsPlan wanted, MpsStatus status) {
+  public MpsAvailability update(MpsPlan wanted, MpsStatus status) {
     if (!wanted.needed()) {
       served = false;
-      standing = new MpsStanding.NotNeeded();
+      standing = new MpsAvailability.NotNeeded();
       return standing;
     }
-    if (standing instanceof MpsStanding.NotNeeded) {
+    if (standing instanceof MpsAvailability.NotNeeded) {
       neededSinceMs = clockMs.getAsLong();
     }
     standing = needed(wanted, status);
-    served |= standing instanceof MpsStanding.Serving;
+    served |= standing instanceof MpsAvailability.Serving;
     return standing;
   }
 
-  private MpsStanding needed(MpsPlan wanted, MpsStatus status) {
+  private MpsAvailability needed(MpsPlan wanted, MpsStatus status) {
     // One that serves more has not lost the GPUs that are lost to us.
     if (status instanceof MpsStatus.Serving(var lines) && lines.containsAll(wanted.lines())) {
-      return new MpsStanding.Serving();
+      return new MpsAvailability.Serving();
     }
     if (served) {
-      return new MpsStanding.Lost(reason(status));
+      return new MpsAvailability.Lost(reason(status));
     }
     return clockMs.getAsLong() - neededSinceMs < AWAIT_MS
-        ? new MpsStanding.Awaited()
-        : new MpsStanding.Missing(reason(status));
+        ? new MpsAvailability.Awaited()
+        : new MpsAvailability.Missing(reason(status));
   }
 
   private String reason(MpsStatus status) {

@@ -225,7 +225,7 @@ final class Supervisor {
     try {
       modes.restore(kept);
     } catch (IOException | NvmlException e) {
-      LOG.warn("the compute modes are not put back: {}", e.toString());
+      LOG.warn("cannot restore the compute modes: {}", e.toString());
     }
   }
 }

@@ -260,7 +260,7 @@ final class ReportStream {
     long waitMs = ceilingMs / 2 + ThreadLocalRandom.current().nextLong(ceilingMs / 2 + 1);
     attempts++;
     metrics.count("tranche.node.stream.ends", "Streams to extenders that ended or never opened.");
-    LOG.warn("the stream to extender {} ended, next try in {} ms: {}", replica, waitMs, reason);
+    LOG.warn("the stream to extender {} ended, retrying in {} ms: {}", replica, waitMs, reason);
     vertx.setTimer(
         waitMs,
         id -> {

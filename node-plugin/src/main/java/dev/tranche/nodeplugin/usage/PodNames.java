@@ -70,8 +70,7 @@ final class PodNames {
       complained = false;
     } catch (IOException e) {
       if (!complained) {
-        LOG.warn(
-            "use per pod is not known, since the pods' names cannot be read: {}", e.toString());
+        LOG.warn("usage per pod is unknown, since pod names cannot be read: {}", e.toString());
         complained = true;
       }
     }

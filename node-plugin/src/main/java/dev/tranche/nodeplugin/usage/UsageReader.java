@@ -55,7 +55,7 @@ public final class UsageReader {
           .map(container -> use(container, process))
           .ifPresent(use -> byContainer.merge(use.key(), use, ContainerUse::plus));
     }
-    return Clipped.to(byContainer.values(), whole.memoryUsedBytes(), whole.smPercent());
+    return ClippedSum.to(byContainer.values(), whole.memoryUsedBytes(), whole.smPercent());
   }
 
   private static ContainerUse use(PodNames.Container container, GpuProcess process) {

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
 import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -51,7 +51,10 @@ class CdiSpecsTest {
     List<String> given = new ArrayList<>(List.of("--device-list-strategy=cdi-cri"));
     given.addAll(List.of(flags));
     Config config =
-        Config.of(Settings.read(given, Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
+        Config.of(
+            Settings.read(given, Map.of(), new ConfigErrors()),
+            ConfigFile.EMPTY,
+            new ConfigErrors());
     return new CdiSpecs(config.allocate(), NODES, files, "580.1")
         .of(GPUS).stream().map(spec -> new JsonObject(spec.json())).toList();
   }
@@ -81,7 +84,7 @@ class CdiSpecsTest {
 
   private static Config config(List<String> flags) {
     return Config.of(
-        Settings.read(flags, Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
+        Settings.read(flags, Map.of(), new ConfigErrors()), ConfigFile.EMPTY, new ConfigErrors());
   }
 
   private static JsonObject edits(JsonObject spec, String device) {

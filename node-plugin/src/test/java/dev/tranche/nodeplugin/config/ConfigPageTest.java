@@ -35,7 +35,7 @@ class ConfigPageTest {
     List<String> samples = SAMPLE.matcher(page()).results().map(r -> r.group(1)).toList();
     assertThat(samples).isNotEmpty();
     for (String sample : samples) {
-      Findings findings = new Findings();
+      ConfigErrors findings = new ConfigErrors();
       ConfigFile file = ConfigFile.parse(sample, findings);
       List<String> extended = List.of("--nvidia-compatible=extended");
       Config.of(Settings.read(extended, Map.of(), findings), file, findings);
@@ -47,7 +47,7 @@ class ConfigPageTest {
 
   @Test
   void withoutEffect_isWarnedAbout() {
-    Findings findings = new Findings();
+    ConfigErrors findings = new ConfigErrors();
     Settings settings = Settings.read(List.of("--cdi-feature-flags=a"), Map.of(), findings);
     Config.of(settings, ConfigFile.EMPTY, findings);
     assertThat(findings.warnings())

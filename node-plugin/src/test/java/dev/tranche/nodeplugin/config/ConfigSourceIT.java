@@ -21,7 +21,7 @@ class ConfigSourceIT {
   private ConfigSource source(String... more) {
     List<String> flags = new ArrayList<>(List.of("--config-dir=" + folder));
     flags.addAll(List.of(more));
-    return new ConfigSource(Settings.read(flags, Map.of(), new Findings()));
+    return new ConfigSource(Settings.read(flags, Map.of(), new ConfigErrors()));
   }
 
   /** All keys at once, by a link that is swapped. */
@@ -82,7 +82,7 @@ class ConfigSourceIT {
     ConfigSource source =
         new ConfigSource(
             Settings.read(
-                List.of("--config-dir=" + folder.resolve("none")), Map.of(), new Findings()));
+                List.of("--config-dir=" + folder.resolve("none")), Map.of(), new ConfigErrors()));
     assertThat(told(source.load(""))).contains("cannot be read");
     assertThat(source.state()).contains("none");
   }

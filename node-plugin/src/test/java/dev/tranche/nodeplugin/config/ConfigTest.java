@@ -26,7 +26,7 @@ class ConfigTest {
 
   private static final List<String> EXTENDED = List.of("--nvidia-compatible=extended");
 
-  private final Findings findings = new Findings();
+  private final ConfigErrors findings = new ConfigErrors();
 
   private Config config(String yaml, List<String> args, Map<String, String> env) {
     ConfigFile file = ConfigFile.parse(yaml, findings);
@@ -370,7 +370,7 @@ class ConfigTest {
   }
 
   private String replicasFinding(String replicas) {
-    Findings found = new Findings();
+    ConfigErrors found = new ConfigErrors();
     ConfigFile.parse(
         "sharing: {timeSlicing: {resources: [{name: gpu, replicas: " + replicas + "}]}}", found);
     assertThat(found.errors()).hasSize(1);

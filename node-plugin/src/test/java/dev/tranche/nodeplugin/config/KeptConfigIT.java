@@ -17,7 +17,7 @@ class KeptConfigIT {
   private ConfigSource source() throws IOException {
     Path configs = Files.createDirectories(folder.resolve("configs"));
     List<String> flags = List.of("--config-dir=" + configs);
-    return new ConfigSource(Settings.read(flags, Map.of(), new Findings()));
+    return new ConfigSource(Settings.read(flags, Map.of(), new ConfigErrors()));
   }
 
   private void config(String text) throws IOException {

@@ -5,8 +5,8 @@ import static org.assertj.core.groups.Tuple.tuple;
 
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
@@ -23,7 +23,9 @@ class NodeReplicasTest {
   private static final String SHARED = "nvidia.com/gpu.shared";
   private static final Config CONFIG =
       Config.of(
-          Settings.read(List.of(), Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
+          Settings.read(List.of(), Map.of(), new ConfigErrors()),
+          ConfigFile.EMPTY,
+          new ConfigErrors());
 
   private HeldReplicas held = new HeldReplicas();
   private long nowMs;

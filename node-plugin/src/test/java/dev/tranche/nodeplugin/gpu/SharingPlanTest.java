@@ -3,8 +3,8 @@ package dev.tranche.nodeplugin.gpu;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
@@ -24,7 +24,7 @@ class SharingPlanTest {
   }
 
   private static SharingPlan plan(int gpus, String yaml) {
-    Findings findings = new Findings();
+    ConfigErrors findings = new ConfigErrors();
     Config config =
         Config.of(
             Settings.read(

@@ -5,8 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
@@ -41,9 +41,9 @@ class AllocationTest {
                 "--device-id-strategy=" + (byIndex ? "index" : "uuid"),
                 "--dev-root=/run/nvidia"),
             Map.of(),
-            new Findings());
+            new ConfigErrors());
     return new Replicas(
-        Config.of(given, ConfigFile.EMPTY, new Findings()),
+        Config.of(given, ConfigFile.EMPTY, new ConfigErrors()),
         sharing.resource(),
         List.of(gpu(0), gpu(1)),
         Map.of("GPU-0", sharing, "GPU-1", sharing),

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.Device;
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replica;
@@ -38,7 +38,9 @@ class DeviceListTest {
     var gpu = new GpuStatus(info, Health.good(), null);
     var config =
         Config.of(
-            Settings.read(List.of(), Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
+            Settings.read(List.of(), Map.of(), new ConfigErrors()),
+            ConfigFile.EMPTY,
+            new ConfigErrors());
     var replicas =
         new Replicas(
             config,

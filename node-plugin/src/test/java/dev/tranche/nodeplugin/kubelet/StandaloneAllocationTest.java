@@ -3,8 +3,8 @@ package dev.tranche.nodeplugin.kubelet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.Closeness;
@@ -33,9 +33,11 @@ class StandaloneAllocationTest {
     Config config =
         Config.of(
             Settings.read(
-                List.of("--shared-devices-allocation-policy=" + policy), Map.of(), new Findings()),
+                List.of("--shared-devices-allocation-policy=" + policy),
+                Map.of(),
+                new ConfigErrors()),
             ConfigFile.EMPTY,
-            new Findings());
+            new ConfigErrors());
     GpuSharing sharing =
         perGpu == 1
             ? GpuSharing.whole("nvidia.com/gpu")

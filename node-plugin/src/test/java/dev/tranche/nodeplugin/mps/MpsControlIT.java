@@ -4,8 +4,8 @@ import static dev.tranche.nodeplugin.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.FakeMps;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.GpuEvent;
@@ -106,7 +106,7 @@ class MpsControlIT {
         Settings.read(
             List.of("--config-file=" + file, "--mps-root=/run/nvidia/mps"),
             Map.of(),
-            new Findings());
+            new ConfigErrors());
     MpsControl control =
         new MpsControl(
             new ConfigSource(settings),

@@ -3,8 +3,8 @@ package dev.tranche.nodeplugin.mps;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Findings;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
@@ -87,7 +87,7 @@ class MpsPlanTest {
   @CsvSource({"7, 48, ''", "7, 49, lower replicas to 48", "6, 17, lower replicas to 16"})
   void moreReplicasThanClients_areAConfigErrorThatNamesTheLimit(
       int computeMajor, int replicas, String sentence) {
-    Findings findings = new Findings();
+    ConfigErrors findings = new ConfigErrors();
     String file =
         "{version: v1, sharing: {mps: {resources: [{name: nvidia.com/gpu, replicas: %d}]}}}"
             .formatted(replicas);
@@ -113,7 +113,9 @@ class MpsPlanTest {
   void whileNoDaemonServes_mpsGpusAreWhole() {
     Config config =
         Config.of(
-            Settings.read(List.of(), Map.of(), new Findings()), ConfigFile.EMPTY, new Findings());
+            Settings.read(List.of(), Map.of(), new ConfigErrors()),
+            ConfigFile.EMPTY,
+            new ConfigErrors());
     var sliced = new GpuSharing("nvidia.com/gpu.shared", 4, SharingStrategy.TIME_SLICING, false);
     assertThat(WithoutMps.of(Map.of("GPU-0", sharing(10, true), "GPU-1", sliced), config, GPUS))
         .containsOnly(

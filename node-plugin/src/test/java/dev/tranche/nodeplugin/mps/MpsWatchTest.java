@@ -28,9 +28,9 @@ class MpsWatchTest {
 
   @Test
   void missingDaemon_isAwaitedAndThenNamedWithItsCure() {
-    assertThat(watch.update(plan(10), SILENT)).isEqualTo(new MpsStanding.Awaited());
+    assertThat(watch.update(plan(10), SILENT)).isEqualTo(new MpsAvailability.Awaited());
     nowMs += MpsWatch.AWAIT_MS;
-    assertThat(watch.update(plan(10), SILENT)).isInstanceOf(MpsStanding.Missing.class);
+    assertThat(watch.update(plan(10), SILENT)).isInstanceOf(MpsAvailability.Missing.class);
     assertThat(watch.standing().reason())
         .contains("kubectl label node gpu-node nvidia.com/mps.capable=true")
         .contains("DaemonSet tranche-mps-control-daemon");
@@ -41,15 +41,16 @@ class MpsWatchTest {
     watch.update(plan(10), SILENT);
     nowMs += MpsWatch.AWAIT_MS;
     watch.update(plan(10), SILENT);
-    assertThat(watch.update(plan(10), SERVING)).isEqualTo(new MpsStanding.Serving());
+    assertThat(watch.update(plan(10), SERVING)).isEqualTo(new MpsAvailability.Serving());
   }
 
   @Test
   void daemonThatServed_isLostAtOnce() {
     watch.update(plan(10), SERVING);
     assertThat(watch.update(plan(10), new MpsStatus.Failing("no GPU")))
-        .isInstanceOf(MpsStanding.Lost.class)
-        .returns("the MPS control daemon of this node does not serve: no GPU", MpsStanding::reason);
+        .isInstanceOf(MpsAvailability.Lost.class)
+        .returns(
+            "the MPS control daemon of this node does not serve: no GPU", MpsAvailability::reason);
   }
 
   @Test
@@ -62,14 +63,14 @@ class MpsWatchTest {
   void daemonThatServesMore_serves() {
     List<String> more = Stream.concat(plan(10).lines().stream(), Stream.of("GPU-1 10 r")).toList();
     assertThat(watch.update(plan(10), new MpsStatus.Serving(more)))
-        .isEqualTo(new MpsStanding.Serving());
+        .isEqualTo(new MpsAvailability.Serving());
   }
 
   @Test
   void configWithoutMps_forgetsTheDaemon() {
     watch.update(plan(10), SERVING);
-    assertThat(watch.update(MpsPlan.NONE, SERVING)).isEqualTo(new MpsStanding.NotNeeded());
-    assertThat(watch.update(plan(10), SILENT)).isEqualTo(new MpsStanding.Awaited());
+    assertThat(watch.update(MpsPlan.NONE, SERVING)).isEqualTo(new MpsAvailability.NotNeeded());
+    assertThat(watch.update(plan(10), SILENT)).isEqualTo(new MpsAvailability.Awaited());
   }
 
   static List<MpsStatus> statuses() {

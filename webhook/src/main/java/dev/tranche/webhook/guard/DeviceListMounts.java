@@ -1,7 +1,7 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.webhook.guard.Candidate.Container;
+import dev.tranche.webhook.guard.GuardedPod.Container;
 import java.util.ArrayList;
 
 /**
@@ -13,7 +13,7 @@ final class DeviceListMounts {
 
   private DeviceListMounts() {}
 
-  static void sweep(Container container, Sweep sweep) {
+  static void sweep(Container container, GuardScan sweep) {
     var closed = new ArrayList<Integer>();
     int index = 0;
     for (JsonNode mount : container.spec().path("volumeMounts")) {

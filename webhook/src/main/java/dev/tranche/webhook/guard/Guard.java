@@ -2,7 +2,7 @@ package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.tranche.webhook.guard.Candidate.Container;
+import dev.tranche.webhook.guard.GuardedPod.Container;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -45,21 +45,21 @@ public final class Guard {
   }
 
   /** A review that nothing else could be made of. */
-  public Undecided undecided(byte[] body) {
-    return new Undecided(body, rules.cdiAnnotationPrefixes());
+  public GuardFailure undecided(byte[] body) {
+    return new GuardFailure(body, rules.cdiAnnotationPrefixes());
   }
 
   /**
    * @param mode the namespace's, or {@link #mode()}
    */
-  public Verdict judge(Candidate pod, GuardMode mode) {
+  public Verdict judge(GuardedPod pod, GuardMode mode) {
     if (rules.exemptServiceAccounts().contains(pod.serviceAccount())) {
       return new Verdict.Exempt();
     }
     if (pod.spec().path("os").path("name").asText("").equals("windows")) {
       return new Verdict.Admitted(JsonNodeFactory.instance.arrayNode(), List.of());
     }
-    var sweep = new Sweep(mode);
+    var sweep = new GuardScan(mode);
     if (pod.creation()) {
       annotations(pod, sweep);
       hostPaths.sweep(pod.spec(), sweep);
@@ -108,7 +108,7 @@ public final class Guard {
     return rules.assumeDefaultRuntime() || !spec.path("runtimeClassName").asText("").isEmpty();
   }
 
-  private void annotations(Candidate pod, Sweep sweep) {
+  private void annotations(GuardedPod pod, GuardScan sweep) {
     pod.pod()
         .path("metadata")
         .path("annotations")

@@ -33,7 +33,7 @@ final class HostPaths {
     this.places = List.copyOf(places);
   }
 
-  void sweep(JsonNode spec, Sweep sweep) {
+  void sweep(JsonNode spec, GuardScan sweep) {
     for (JsonNode volume : spec.path("volumes")) {
       JsonNode host = volume.path("hostPath");
       if (host.isObject()) {

@@ -3,7 +3,7 @@ package dev.tranche.webhook.guard;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.tranche.webhook.guard.Candidate.Container;
+import dev.tranche.webhook.guard.GuardedPod.Container;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
@@ -31,7 +31,7 @@ final class Variables {
    * @param served whether the nvidia runtime may run the container: nobody else reads {@link
    *     #NAME}, whereas the limits of MPS are read by CUDA itself
    */
-  static void sweep(Container container, boolean asksForGpus, boolean served, Sweep sweep) {
+  static void sweep(Container container, boolean asksForGpus, boolean served, GuardScan sweep) {
     List<String> watched = watched(asksForGpus, served);
     var places = new ArrayList<Integer>();
     int index = -1;
@@ -118,7 +118,7 @@ final class Variables {
         .toList();
   }
 
-  private static void putVoid(Container container, Sweep sweep) {
+  private static void putVoid(Container container, GuardScan sweep) {
     if (container.spec().path("env").isEmpty()) {
       sweep.put(JsonNodeFactory.instance.arrayNode().add(voided()), container.path("env"));
     } else {

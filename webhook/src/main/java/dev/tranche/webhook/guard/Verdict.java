@@ -14,7 +14,7 @@ public sealed interface Verdict {
    * @param patch RFC 6902; empty where there is nothing to change
    * @param found what it reached for, audited or voided
    */
-  record Admitted(ArrayNode patch, List<Found> found) implements Verdict {
+  record Admitted(ArrayNode patch, List<FindingOutcome> found) implements Verdict {
     public Admitted {
       found = List.copyOf(found);
     }
@@ -23,7 +23,7 @@ public sealed interface Verdict {
       return found.stream()
           .filter(f -> !f.everyday())
           .limit(SENTENCES_MAX)
-          .map(Found::sentence)
+          .map(FindingOutcome::sentence)
           .toList();
     }
   }
@@ -33,7 +33,7 @@ public sealed interface Verdict {
    *
    * @param found not empty
    */
-  record Denied(List<Found> found) implements Verdict {
+  record Denied(List<FindingOutcome> found) implements Verdict {
     public Denied {
       found = List.copyOf(found);
     }

@@ -18,7 +18,7 @@ final class Renewal {
 
   /** Why a serving certificate must be replaced now, or nothing. */
   static Optional<String> reason(
-      Pair serving, X509Certificate authority, List<String> dnsNames, Instant now) {
+      TlsKeyPair serving, X509Certificate authority, List<String> dnsNames, Instant now) {
     if (!signedBy(serving.certificate(), authority)) {
       return Optional.of("another authority signed it");
     }
@@ -51,7 +51,7 @@ final class Renewal {
   }
 
   /** Whether the key is the certificate's. */
-  static boolean fits(Pair pair) {
+  static boolean fits(TlsKeyPair pair) {
     try {
       Signature signature = Signature.getInstance("SHA256withECDSA");
       signature.initSign(pair.key());

@@ -78,13 +78,13 @@ final class TlsStore {
     }
 
     /** The pair in it, or nothing where it holds none that can be read. */
-    Optional<Pair> pair(String certificateKey, String privateKey) {
+    Optional<TlsKeyPair> pair(String certificateKey, String privateKey) {
       try {
         var certificates = Pem.certificates(text(certificateKey));
         return certificates.isEmpty()
             ? Optional.empty()
             : Optional.of(
-                new Pair(
+                new TlsKeyPair(
                     certificates.getFirst(),
                     certificates.subList(1, certificates.size()),
                     Pem.key(text(privateKey))));
@@ -103,22 +103,25 @@ final class TlsStore {
   }
 
   /** Nothing where the Secret holds none that can be read. */
-  Optional<Authorities> authorities(Held held) {
+  Optional<CertificateAuthorities> authorities(Held held) {
     return held.pair(BUNDLE_KEY, "ca.key")
         .map(
             signing ->
-                new Authorities(
+                new CertificateAuthorities(
                     signing,
                     held.pair("next.crt", "next.key")
                         .filter(Renewal::fits)
-                        .map(next -> new Authorities.Successor(next, held.instant(PUBLISHED))),
+                        .map(
+                            next ->
+                                new CertificateAuthorities.Successor(
+                                    next, held.instant(PUBLISHED))),
                     held.certificates("former.crt").stream().findFirst()));
   }
 
   /**
    * @return the Secret as it is now
    */
-  Held writeAuthorities(Held before, Authorities authorities) {
+  Held writeAuthorities(Held before, CertificateAuthorities authorities) {
     var texts = new HashMap<String, String>();
     texts.put(BUNDLE_KEY, authorities.signing().certificatePem());
     texts.put("ca.key", authorities.signing().keyPem());
@@ -134,7 +137,7 @@ final class TlsStore {
     return write(names.authoritySecret(), TYPE_OPAQUE, before, texts);
   }
 
-  void writePair(String name, Held before, Pair pair, String bundle) {
+  void writePair(String name, Held before, TlsKeyPair pair, String bundle) {
     write(
         name,
         TYPE_TLS,

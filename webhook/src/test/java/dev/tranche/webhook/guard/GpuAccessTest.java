@@ -137,7 +137,7 @@ class GpuAccessTest {
   }
 
   private static List<String> found(Guard guard, JsonNode pod, GuardMode mode) {
-    Stream<Found> found =
+    Stream<FindingOutcome> found =
         switch (guard.judge(created(pod), mode)) {
           case Verdict.Exempt exempt -> Stream.of();
           case Verdict.Admitted admitted -> admitted.found().stream();
@@ -146,8 +146,8 @@ class GpuAccessTest {
     return found.map(f -> f.finding().toString() + "=" + f.outcome()).toList();
   }
 
-  private static Candidate created(JsonNode pod) {
-    return Candidate.created("team", pod);
+  private static GuardedPod created(JsonNode pod) {
+    return GuardedPod.created("team", pod);
   }
 
   private static JsonNode mounting(String path) {

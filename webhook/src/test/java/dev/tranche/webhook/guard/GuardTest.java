@@ -4,7 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.tranche.webhook.guard.Found.Outcome;
+import dev.tranche.webhook.guard.FindingOutcome.Outcome;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -156,7 +156,7 @@ class GuardTest {
     JsonNode before = pod("'containers':[{'name':'main'}]");
     JsonNode pod =
         pod("'containers':[{'name':'main'}],'ephemeralContainers':[{'name':'d'," + fields + "}]");
-    assertThat(guard.judge(new Candidate("team", pod, before), GuardMode.DENY))
+    assertThat(guard.judge(new GuardedPod("team", pod, before), GuardMode.DENY))
         .isInstanceOf(Verdict.Denied.class);
   }
 
@@ -353,9 +353,9 @@ class GuardTest {
   void exemptServiceAccount_isLeftAlone_ofItsNamespaceOnly() {
     JsonNode pod =
         pod("'serviceAccountName':'dcgm-exporter','containers':[{'name':'m','env':[" + ALL + "]}]");
-    assertThat(guard.judge(Candidate.created("monitoring", pod), GuardMode.DENY))
+    assertThat(guard.judge(GuardedPod.created("monitoring", pod), GuardMode.DENY))
         .isInstanceOf(Verdict.Exempt.class);
-    assertThat(guard.judge(Candidate.created("tenant", pod), GuardMode.DENY))
+    assertThat(guard.judge(GuardedPod.created("tenant", pod), GuardMode.DENY))
         .isInstanceOf(Verdict.Denied.class);
   }
 
@@ -414,7 +414,7 @@ class GuardTest {
   @Test
   void podThatTakesTooLongAPatch_isDenied() {
     String annotations =
-        java.util.stream.IntStream.rangeClosed(0, Sweep.OPERATIONS_MAX)
+        java.util.stream.IntStream.rangeClosed(0, GuardScan.OPERATIONS_MAX)
             .mapToObj(i -> "'cdi.k8s.io/" + i + "':'all'")
             .collect(java.util.stream.Collectors.joining(","));
     JsonNode pod = json("{'metadata':{'annotations':{" + annotations + "}},'spec':{}}");
@@ -441,7 +441,7 @@ class GuardTest {
                 + ALL
                 + "]}]");
     var verdict =
-        (Verdict.Admitted) guard.judge(new Candidate("team", pod, before), GuardMode.VOID);
+        (Verdict.Admitted) guard.judge(new GuardedPod("team", pod, before), GuardMode.VOID);
     assertThat(JsonPatch.apply(verdict.patch(), pod))
         .isEqualTo(
             pod(
@@ -449,7 +449,7 @@ class GuardTest {
                     + ",'ephemeralContainers':[{'name':'old'},{'name':'new','env':["
                     + VOID
                     + "]}]"));
-    assertThat(verdict.found()).extracting(Found::outcome).containsExactly(Outcome.VOIDED);
+    assertThat(verdict.found()).extracting(FindingOutcome::outcome).containsExactly(Outcome.VOIDED);
   }
 
   @ParameterizedTest
@@ -478,7 +478,7 @@ class GuardTest {
   }
 
   private static List<String> found(Guard guard, JsonNode pod, GuardMode mode) {
-    Stream<Found> found =
+    Stream<FindingOutcome> found =
         switch (guard.judge(created(pod), mode)) {
           case Verdict.Exempt exempt -> Stream.of();
           case Verdict.Admitted admitted -> admitted.found().stream();
@@ -491,8 +491,8 @@ class GuardTest {
     return JsonPatch.apply(admitted(pod, GuardMode.VOID).patch(), pod);
   }
 
-  private static Candidate created(JsonNode pod) {
-    return Candidate.created("team", pod);
+  private static GuardedPod created(JsonNode pod) {
+    return GuardedPod.created("team", pod);
   }
 
   private static JsonNode mounting(String path) {

@@ -8,16 +8,20 @@ import java.util.List;
 public final class Pairs {
   private Pairs() {}
 
-  public static Pair serving(String dnsName) {
+  public static TlsKeyPair serving(String dnsName) {
     return signedBy(authority(), dnsName);
   }
 
-  public static Pair authority() {
-    return Authority.create("test", Instant.now(), Duration.ofDays(1));
+  public static TlsKeyPair authority() {
+    return CertificateAuthority.create("test", Instant.now(), Duration.ofDays(1));
   }
 
-  public static Pair signedBy(Pair authority, String dnsName) {
-    return Authority.issue(
-        authority, Authority.Use.SERVER, List.of(dnsName), Instant.now(), Duration.ofDays(1));
+  public static TlsKeyPair signedBy(TlsKeyPair authority, String dnsName) {
+    return CertificateAuthority.issue(
+        authority,
+        CertificateAuthority.Use.SERVER,
+        List.of(dnsName),
+        Instant.now(),
+        Duration.ofDays(1));
   }
 }

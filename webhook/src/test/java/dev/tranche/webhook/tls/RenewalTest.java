@@ -13,16 +13,24 @@ class RenewalTest {
   private static final Duration LIFE = Duration.ofHours(30);
   private static final List<String> NAMES = List.of("tranche-webhook.ns.svc");
 
-  private final Pair authority = Authority.create("tranche-ca", NOW, Duration.ofDays(10));
-  private final Pair serving = Authority.issue(authority, Authority.Use.SERVER, NAMES, NOW, LIFE);
+  private final TlsKeyPair authority =
+      CertificateAuthority.create("tranche-ca", NOW, Duration.ofDays(10));
+  private final TlsKeyPair serving =
+      CertificateAuthority.issue(authority, CertificateAuthority.Use.SERVER, NAMES, NOW, LIFE);
 
   @Test
   void intermediates_leadToWhomIsTrusted() {
-    Pair root = Authority.create("root", NOW, LIFE);
-    Pair middle = Authority.issue(root, Authority.Use.SERVER, List.of("middle"), NOW, LIFE);
-    Pair leaf = Authority.issue(middle, Authority.Use.SERVER, List.of("leaf"), NOW, LIFE);
-    Pair chained = new Pair(leaf.certificate(), List.of(middle.certificate()), leaf.key());
-    var kept = new Kept(List.of(root.certificate()), chained, root.certificate(), Optional.empty());
+    TlsKeyPair root = CertificateAuthority.create("root", NOW, LIFE);
+    TlsKeyPair middle =
+        CertificateAuthority.issue(
+            root, CertificateAuthority.Use.SERVER, List.of("middle"), NOW, LIFE);
+    TlsKeyPair leaf =
+        CertificateAuthority.issue(
+            middle, CertificateAuthority.Use.SERVER, List.of("leaf"), NOW, LIFE);
+    TlsKeyPair chained =
+        new TlsKeyPair(leaf.certificate(), List.of(middle.certificate()), leaf.key());
+    var kept =
+        new TlsState(List.of(root.certificate()), chained, root.certificate(), Optional.empty());
     assertThat(kept.verifies(chained)).isTrue();
     assertThat(kept.verifies(leaf)).isFalse();
   }
@@ -40,7 +48,7 @@ class RenewalTest {
 
   @Test
   void reason_isTheAuthority_whenAnotherSigned() {
-    Pair other = Authority.create("tranche-ca", NOW, Duration.ofDays(10));
+    TlsKeyPair other = CertificateAuthority.create("tranche-ca", NOW, Duration.ofDays(10));
     assertThat(Renewal.reason(serving, other.certificate(), NAMES, NOW))
         .hasValueSatisfying(r -> assertThat(r).contains("another authority"));
   }
@@ -55,18 +63,20 @@ class RenewalTest {
 
   @Test
   void reason_isTheKey_whenItIsAnothers() {
-    Pair mixed =
-        new Pair(
+    TlsKeyPair mixed =
+        new TlsKeyPair(
             serving.certificate(),
-            Authority.issue(authority, Authority.Use.SERVER, NAMES, NOW, LIFE).key());
+            CertificateAuthority.issue(authority, CertificateAuthority.Use.SERVER, NAMES, NOW, LIFE)
+                .key());
     assertThat(Renewal.reason(mixed, authority.certificate(), NAMES, NOW))
         .hasValueSatisfying(r -> assertThat(r).contains("key is another"));
   }
 
   @Test
   void shortLife_startsLittleBeforeNow_soThatItIsNotDueAtOnce() {
-    Pair brief =
-        Authority.issue(authority, Authority.Use.SERVER, NAMES, NOW, Duration.ofMinutes(1));
+    TlsKeyPair brief =
+        CertificateAuthority.issue(
+            authority, CertificateAuthority.Use.SERVER, NAMES, NOW, Duration.ofMinutes(1));
     assertThat(Renewal.due(brief.certificate())).isAfter(NOW.plusSeconds(30));
   }
 

@@ -12,7 +12,7 @@ import java.util.Set;
 
 /**
  * Chooses the room, and the GPU in it, that loses least by taking a pod: least {@link Stranding},
- * and what {@link Guard} asks for. It learns by the pods that it is told of.
+ * and what {@link LargePodReserve} asks for. It learns by the pods that it is told of.
  */
 public final class Packer {
   /**
@@ -41,12 +41,12 @@ public final class Packer {
   static final int FRESH_MAX = 64;
 
   private final Shapes shapes = new Shapes();
-  private final Guard guard = new Guard(shapes);
+  private final LargePodReserve guard = new LargePodReserve(shapes);
   private Stranding stranding = new Stranding(List.of(), new double[0]);
   private int counted;
   private int learnAt;
 
-  private final Map<Shape, Map<Room, List<Option>>> known = new HashMap<>();
+  private final Map<Shape, Map<FreeCapacity, List<Option>>> known = new HashMap<>();
   private int knownRooms;
 
   private record Option(int leastMilli, double stranded) {}
@@ -93,13 +93,13 @@ public final class Packer {
   }
 
   /** Empty if no room takes the pod; the first of equals. */
-  public Optional<Choice> choose(Shape shape, List<Room> rooms) {
+  public Optional<Choice> choose(Shape shape, List<FreeCapacity> rooms) {
     guard.price(rooms);
-    Map<Room, List<Option>> options = options(shape, rooms);
+    Map<FreeCapacity, List<Option>> options = options(shape, rooms);
     Optional<Choice> best = Optional.empty();
     double least = Double.POSITIVE_INFINITY;
     for (int i = 0; i < rooms.size(); i++) {
-      Room room = rooms.get(i);
+      FreeCapacity room = rooms.get(i);
       for (Option option : options.getOrDefault(room, List.of())) {
         // The price is looked for only where it could decide.
         double cost = option.stranded() < least ? cost(room, shape, option) : least;
@@ -113,13 +113,13 @@ public final class Packer {
   }
 
   /** Indexes of all rooms that lose least by taking a pod without GPU. */
-  public List<Integer> cheapest(Shape shape, List<Room> rooms) {
+  public List<Integer> cheapest(Shape shape, List<FreeCapacity> rooms) {
     guard.price(rooms);
-    Map<Room, List<Option>> options = options(shape, rooms);
+    Map<FreeCapacity, List<Option>> options = options(shape, rooms);
     var best = new ArrayList<Integer>();
     double least = Double.POSITIVE_INFINITY;
     for (int i = 0; i < rooms.size(); i++) {
-      Room room = rooms.get(i);
+      FreeCapacity room = rooms.get(i);
       for (Option option : options.getOrDefault(room, List.of())) {
         boolean close = option.stranded() < least + SAME_MILLI;
         double cost = close ? cost(room, shape, option) : Double.POSITIVE_INFINITY;
@@ -135,24 +135,24 @@ public final class Packer {
     return best;
   }
 
-  private double cost(Room room, Shape shape, Option option) {
+  private double cost(FreeCapacity room, Shape shape, Option option) {
     double price = guard.prices() ? guard.cost(room, room.after(shape, option.leastMilli())) : 0;
     return option.stranded() + price;
   }
 
   /** Of each room that is known for the shape by now. */
-  private Map<Room, List<Option>> options(Shape shape, List<Room> rooms) {
+  private Map<FreeCapacity, List<Option>> options(Shape shape, List<FreeCapacity> rooms) {
     if (knownRooms >= KNOWN_MAX) {
       forget();
     }
-    Map<Room, List<Option>> options = known.computeIfAbsent(shape, s -> new HashMap<>());
-    var fresh = new LinkedHashSet<Room>();
-    for (Room room : rooms) {
+    Map<FreeCapacity, List<Option>> options = known.computeIfAbsent(shape, s -> new HashMap<>());
+    var fresh = new LinkedHashSet<FreeCapacity>();
+    for (FreeCapacity room : rooms) {
       if (!options.containsKey(room)) {
         fresh.add(room);
       }
     }
-    for (Room room : tightest(shape, fresh)) {
+    for (FreeCapacity room : tightest(shape, fresh)) {
       options.put(room, compute(room, shape));
       knownRooms++;
     }
@@ -160,20 +160,20 @@ public final class Packer {
   }
 
   /** Best fit is a good guess where there is no time to value all. */
-  private static List<Room> tightest(Shape shape, Set<Room> rooms) {
+  private static List<FreeCapacity> tightest(Shape shape, Set<FreeCapacity> rooms) {
     if (rooms.size() <= FRESH_MAX) {
       return List.copyOf(rooms);
     }
     return rooms.stream()
         .sorted(
-            Comparator.comparingInt((Room room) -> room.leftover(shape))
-                .thenComparingInt(Room::freeMilli))
+            Comparator.comparingInt((FreeCapacity room) -> room.leftover(shape))
+                .thenComparingInt(FreeCapacity::freeMilli))
         .limit(FRESH_MAX)
         .toList();
   }
 
   /** One for each different amount that is free on a GPU, as long as enough GPUs have it. */
-  private List<Option> compute(Room room, Shape shape) {
+  private List<Option> compute(FreeCapacity room, Shape shape) {
     if (shape.count() == 0) {
       return List.of(option(room, shape, 0));
     }
@@ -187,7 +187,7 @@ public final class Packer {
     return List.copyOf(found);
   }
 
-  private Option option(Room room, Shape shape, int leastMilli) {
+  private Option option(FreeCapacity room, Shape shape, int leastMilli) {
     return new Option(leastMilli, stranding.of(room.after(shape, leastMilli)) - stranding.of(room));
   }
 }

@@ -41,7 +41,7 @@ final class Stranding {
   private final int[][] fills = new int[FILLS][PODS_PER_FILL];
 
   private final Map<String, boolean[]> admitted = new HashMap<>();
-  private final Map<Room, Double> known = new HashMap<>();
+  private final Map<FreeCapacity, Double> known = new HashMap<>();
   private final int leastMilli;
 
   /**
@@ -77,7 +77,7 @@ final class Stranding {
   }
 
   /** In thousandths of a GPU. */
-  double of(Room room) {
+  double of(FreeCapacity room) {
     Double before = known.get(room);
     if (before != null) {
       return before;
@@ -90,7 +90,7 @@ final class Stranding {
     return stranded;
   }
 
-  private double compute(Room room) {
+  private double compute(FreeCapacity room) {
     int free = room.freeMilli();
     boolean[] admits = admitted.computeIfAbsent(room.model(), this::admitted);
     double measures = 0;
@@ -115,7 +115,7 @@ final class Stranding {
     return admits;
   }
 
-  private static int tooSmall(Room room, Shape shape) {
+  private static int tooSmall(FreeCapacity room, Shape shape) {
     int small = 0;
     for (int gpu : room.gpuMilli()) {
       small += gpu < shape.milli() ? gpu : 0;
@@ -123,7 +123,7 @@ final class Stranding {
     return small;
   }
 
-  private int filled(Room room, int[] fill, boolean[] admits) {
+  private int filled(FreeCapacity room, int[] fill, boolean[] admits) {
     int[] gpus = room.gpuMilli().clone();
     long cpuMilli = room.cpuMilli();
     long memoryMib = room.memoryMib();

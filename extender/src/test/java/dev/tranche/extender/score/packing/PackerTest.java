@@ -16,8 +16,8 @@ final class PackerTest {
     return new Shape(cpuMilli, 1_024, count, milli, AllowList.ANY);
   }
 
-  private static Room room(long cpuMilli, int... gpuMilli) {
-    return new Room("Tesla T4", cpuMilli, 1 << 20, gpuMilli);
+  private static FreeCapacity room(long cpuMilli, int... gpuMilli) {
+    return new FreeCapacity("Tesla T4", cpuMilli, 1 << 20, gpuMilli);
   }
 
   private void learn(Shape shape, int times) {
@@ -36,7 +36,7 @@ final class PackerTest {
   @Test
   void cheapest_withMoreRoomsThanAreValued_isWhereThereAreNoGpus() {
     learn(shape(8_000, 1, 1_000), 100);
-    var rooms = new ArrayList<Room>();
+    var rooms = new ArrayList<FreeCapacity>();
     for (int i = 0; i < 2 * Packer.FRESH_MAX; i++) {
       rooms.add(room(64_000 + i, 1_000, 1_000));
     }
@@ -99,7 +99,7 @@ final class PackerTest {
   @Test
   void choose_amongMoreRoomsThanAreValuedAtOnce_findsTheOneItFills() {
     learn(shape(1_000, 1, 500), 100);
-    var rooms = new ArrayList<Room>();
+    var rooms = new ArrayList<FreeCapacity>();
     for (int i = 0; i < 2 * Packer.FRESH_MAX; i++) {
       rooms.add(room(64_000 + i, 1_000, 1_000));
     }

@@ -21,7 +21,7 @@ final class PackingSimulationTest {
   private static final long[] CPUS = {1_000, 4_000, 6_000, 8_000, 12_000, 16_000};
 
   @FunctionalInterface
-  private interface Choose extends BiFunction<Shape, List<Room>, Optional<Packer.Choice>> {}
+  private interface Choose extends BiFunction<Shape, List<FreeCapacity>, Optional<Packer.Choice>> {}
 
   /**
    * @param ratio of the GPUs that is placed
@@ -46,13 +46,13 @@ final class PackingSimulationTest {
     assertThat(packed.largePlaced()).isGreaterThanOrEqualTo(0.99);
   }
 
-  private static List<Room> cluster() {
-    var rooms = new ArrayList<Room>();
+  private static List<FreeCapacity> cluster() {
+    var rooms = new ArrayList<FreeCapacity>();
     for (int i = 0; i < 80; i++) {
       int gpus = i % 4 == 0 ? 2 : 8;
       int[] free = new int[gpus];
       Arrays.fill(free, Shape.WHOLE_MILLI);
-      rooms.add(new Room(gpus == 2 ? "T4" : "A10", 96_000, 400_000, free));
+      rooms.add(new FreeCapacity(gpus == 2 ? "T4" : "A10", 96_000, 400_000, free));
     }
     return rooms;
   }
@@ -66,8 +66,8 @@ final class PackingSimulationTest {
 
   private static Filled fill(long seed, Choose choose) {
     var random = new Random(seed);
-    List<Room> rooms = cluster();
-    long total = rooms.stream().mapToLong(Room::freeMilli).sum();
+    List<FreeCapacity> rooms = cluster();
+    long total = rooms.stream().mapToLong(FreeCapacity::freeMilli).sum();
     long asked = 0;
     long placed = 0;
     int large = 0;
@@ -84,14 +84,14 @@ final class PackingSimulationTest {
     return new Filled((double) placed / total, (double) largePlaced / large);
   }
 
-  private static boolean place(List<Room> rooms, Shape shape, Choose choose) {
+  private static boolean place(List<FreeCapacity> rooms, Shape shape, Choose choose) {
     var fitting = new ArrayList<Integer>();
     for (int i = 0; i < rooms.size(); i++) {
       if (rooms.get(i).holds(shape) > 0) {
         fitting.add(i);
       }
     }
-    List<Room> candidates = fitting.stream().map(rooms::get).toList();
+    List<FreeCapacity> candidates = fitting.stream().map(rooms::get).toList();
     Optional<Packer.Choice> choice = choose.apply(shape, candidates);
     choice.ifPresent(
         c ->
@@ -100,7 +100,7 @@ final class PackingSimulationTest {
     return choice.isPresent();
   }
 
-  private static Optional<Packer.Choice> bestFit(Shape shape, List<Room> rooms) {
+  private static Optional<Packer.Choice> bestFit(Shape shape, List<FreeCapacity> rooms) {
     Packer.@Nullable Choice best = null;
     int least = Integer.MAX_VALUE;
     for (int i = 0; i < rooms.size(); i++) {

@@ -10,8 +10,8 @@ import org.junit.jupiter.api.Test;
 final class StrandingTest {
   private static final Shape SMALL = new Shape(10, 16, 1, 100, AllowList.ANY);
 
-  private static Room room(long cpuMilli, int... gpuMilli) {
-    return new Room("Tesla T4", cpuMilli, 1 << 20, gpuMilli);
+  private static FreeCapacity room(long cpuMilli, int... gpuMilli) {
+    return new FreeCapacity("Tesla T4", cpuMilli, 1 << 20, gpuMilli);
   }
 
   @Test

@@ -1,0 +1,92 @@
+package dev.tranche.extender.client;
+
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import io.micrometer.core.instrument.Counter;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.time.Duration;
+import java.util.concurrent.Callable;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ThreadPoolExecutor;
+import java.util.concurrent.TimeUnit;
+
+/** Runs blocking API calls off the event loops: so many at once, so many waiting, no more. */
+public final class Workers implements AutoCloseable {
+  private final ThreadPoolExecutor pool;
+  private final Counter rejected;
+
+  /**
+   * @param name of the queue, a metric's label
+   */
+  public Workers(String name, int concurrent, int waiting, ExtenderMetrics metrics) {
+    pool =
+        new ThreadPoolExecutor(
+            concurrent,
+            concurrent,
+            30,
+            TimeUnit.SECONDS,
+            new LinkedBlockingQueue<>(waiting),
+            Thread.ofVirtual().name(name + "-", 0).factory());
+    pool.allowCoreThreadTimeOut(true);
+    rejected =
+        metrics.counter(
+            "tranche.extender.api.rejected",
+            "Calls to the API server that were dropped because too many wait.",
+            "queue",
+            name);
+    metrics.gauge(
+        "tranche.extender.api.queue.size",
+        "Calls to the API server that wait for a worker.",
+        "queue",
+        name,
+        () -> pool.getQueue().size());
+  }
+
+  /** Completes on a worker; fails at once when the queue is full. */
+  public <T> Future<T> submit(Callable<T> call) {
+    Promise<T> promise = Promise.promise();
+    try {
+      pool.execute(() -> complete(promise, call));
+    } catch (RejectedExecutionException full) {
+      rejected.increment();
+      promise.fail("too many calls to the API server wait");
+    } catch (Throwable unstarted) {
+      // No thread, say: whoever waits for the future must hear of it.
+      promise.tryFail(unstarted);
+    }
+    return promise.future();
+  }
+
+  private static <T> void complete(Promise<T> promise, Callable<T> call) {
+    T result;
+    try {
+      result = call.call();
+    } catch (Throwable failed) {
+      // Errors too: a reservation stands, and wake-ups rest, until the future is completed.
+      promise.fail(failed);
+      return;
+    }
+    promise.complete(result);
+  }
+
+  /**
+   * Takes no more calls and waits for those that it has.
+   *
+   * @return false: some are under way still
+   */
+  public boolean drain(Duration limit) {
+    pool.shutdown();
+    try {
+      return pool.awaitTermination(limit.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+
+  @Override
+  public void close() {
+    pool.shutdownNow();
+  }
+}

@@ -1,0 +1,187 @@
+package dev.tranche.extender.controller;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
+import dev.tranche.extender.client.Workers;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.verb.ApiServer;
+import dev.tranche.extender.watch.PodReader;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.EventBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.fabric8.kubernetes.client.dsl.base.PatchContext;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
+import io.micrometer.core.instrument.Counter;
+import io.vertx.core.Future;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+import java.util.function.Supplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** All that we write to the API server, and the one pod that we ask it for. */
+public final class ApiWriter implements ApiServer {
+  private static final int NOT_FOUND = 404;
+
+  /** The call under way, and a look at its pod. */
+  private static final Duration DRAIN = Duration.ofSeconds(5);
+
+  private static final Duration BETWEEN_EVENTS = Duration.ofMinutes(5);
+  private static final String COMPONENT = "tranche-extender";
+  private static final Logger log = LoggerFactory.getLogger(ApiWriter.class);
+
+  private final KubernetesClient client;
+  private final List<String> resources;
+  private final Workers binds;
+  private final Binder binder;
+  private final Counter expiredBinds;
+  private final Workers writes;
+  private final Workers events;
+  private final Workers rejections;
+  private final Cache<String, Boolean> told =
+      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(BETWEEN_EVENTS).build();
+
+  /**
+   * @param client with a request timeout well below the scheduler's, and without retries: a bind
+   *     that is repeated blindly cannot tell its own success from another's
+   */
+  public ApiWriter(KubernetesClient client, List<String> resources, ExtenderMetrics metrics) {
+    this.client = client;
+    this.resources = List.copyOf(resources);
+    this.binds = new Workers("binds", 64, 512, metrics);
+    this.binder = new Binder(client);
+    this.expiredBinds =
+        metrics.counter(
+            "tranche.extender.binds.expired",
+            "Bindings that were not sent: leadership was lost, or they had waited for too long.");
+    this.writes = new Workers("writes", 4, 256, metrics);
+    // Nodes and tenants say how many there are: neither keeps the other's, or wake-ups, waiting.
+    this.events = new Workers("events", 2, 256, metrics);
+    this.rejections = new Workers("rejections", 2, 256, metrics);
+  }
+
+  @Override
+  public Future<BindOutcome> bind(
+      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
+    return binds
+        .submit(() -> unlessExpired(pod, node, gpuAnnotation, expiry))
+        .recover(
+            e -> Future.succeededFuture(new BindOutcome.Refused(String.valueOf(e.getMessage()))));
+  }
+
+  /** On a worker, with nothing left to wait for but the network. */
+  private BindOutcome unlessExpired(
+      PodFacts pod, String node, String gpuAnnotation, Supplier<Optional<String>> expiry) {
+    Optional<String> expired = expiry.get();
+    if (expired.isPresent()) {
+      expiredBinds.increment();
+      return new BindOutcome.Refused(expired.get());
+    }
+    return binder.bind(pod, node, gpuAnnotation);
+  }
+
+  /**
+   * Takes no more Bindings and waits for those under way. Those that wait are asked once more
+   * whether they may be sent.
+   *
+   * @return false: some are under way still
+   */
+  public boolean drainBinds() {
+    return binds.drain(DRAIN);
+  }
+
+  @Override
+  public Future<Optional<PodFacts>> pod(String key) {
+    String[] names = key.split("/", 2);
+    return binds.submit(
+        () ->
+            Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
+                .flatMap(pod -> PodReader.read(pod, resources)));
+  }
+
+  @Override
+  public Future<?> wake(String node) {
+    String patch =
+        "{\"metadata\":{\"annotations\":{\"%s\":\"%s\"}}}".formatted(Names.ROOM, Instant.now());
+    return writes
+        .submit(
+            () -> client.nodes().withName(node).patch(PatchContext.of(PatchType.JSON_MERGE), patch))
+        .onFailure(
+            e ->
+                log.warn(
+                    "cannot annotate node {} to wake pending pods, will retry: {}",
+                    node,
+                    e.getMessage()));
+  }
+
+  /** Creates an event; fails with the API server's refusal. */
+  public Future<?> event(Event event) {
+    return events.submit(() -> client.v1().events().resource(event).create());
+  }
+
+  /**
+   * Fails with the API server's refusal, as when a merge patch's resource version is an old one or
+   * a JSON patch's test does not hold.
+   */
+  public Future<?> patchNode(String node, PatchType type, String patch) {
+    var how = new PatchContext.Builder().withPatchType(type).withFieldManager(COMPONENT).build();
+    return writes.submit(() -> client.nodes().withName(node).patch(how, patch));
+  }
+
+  @Override
+  public void explainRejection(PodFacts pod, String message) {
+    if (told.asMap().putIfAbsent(pod.uid(), true) == null) {
+      rejections
+          .submit(() -> client.v1().events().resource(event(pod, message)).create())
+          .onFailure(e -> unwritten(pod, e));
+    }
+  }
+
+  private static void unwritten(PodFacts pod, Throwable failure) {
+    boolean gone = failure instanceof KubernetesClientException e && e.getCode() == NOT_FOUND;
+    if (!gone) {
+      log.warn("cannot write an event for pod {}: {}", pod.key(), failure.getMessage());
+    }
+  }
+
+  private static Event event(PodFacts pod, String message) {
+    String now = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
+    return new EventBuilder()
+        .withNewMetadata()
+        .withNamespace(pod.namespace())
+        .withName(pod.name() + "." + UUID.randomUUID())
+        .endMetadata()
+        .withNewInvolvedObject()
+        .withApiVersion("v1")
+        .withKind("Pod")
+        .withNamespace(pod.namespace())
+        .withName(pod.name())
+        .withUid(pod.uid())
+        .endInvolvedObject()
+        .withType("Warning")
+        .withReason("NoGpuHasRoom")
+        .withMessage(Printable.message(message))
+        .withNewSource()
+        .withComponent(COMPONENT)
+        .endSource()
+        .withFirstTimestamp(now)
+        .withLastTimestamp(now)
+        .withCount(1)
+        .build();
+  }
+
+  public void close() {
+    binds.close();
+    writes.close();
+    events.close();
+    rejections.close();
+  }
+}

@@ -1,0 +1,134 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.client.ApiClient;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.verb.ApiServer.BindOutcome;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.http.HttpRequest;
+import io.fabric8.kubernetes.client.http.HttpResponse;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.json.DecodeException;
+import io.vertx.core.json.JsonObject;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** Posts bindings, and looks where the pod is when the answer does not tell. Blocks. */
+final class Binder {
+  private static final int CONFLICT = 409;
+  private static final int INTERNAL = 500;
+
+  /** The client's own limit is shorter; this one is for whatever that does not see. */
+  private static final long ANSWER_S_MAX = 15;
+
+  private final KubernetesClient client;
+
+  /**
+   * @param client that tries once, see {@link ApiWriter}
+   */
+  Binder(KubernetesClient client) {
+    this.client = client;
+  }
+
+  /** What is thrown is thrown before the binding is sent. */
+  BindOutcome bind(PodFacts pod, String node, String gpuAnnotation) {
+    HttpRequest request = request(pod, node, gpuAnnotation);
+    var sent = client.getHttpClient().sendAsync(request, byte[].class);
+    try {
+      return answered(pod, node, sent.get(ANSWER_S_MAX, TimeUnit.SECONDS));
+    } catch (ExecutionException lost) {
+      return look(pod, node, words(lost), false);
+    } catch (TimeoutException late) {
+      return look(pod, node, "no answer within " + ANSWER_S_MAX + " s", false);
+    } catch (InterruptedException end) {
+      Thread.currentThread().interrupt();
+      return new BindOutcome.Unknown("the extender ends");
+    } catch (Throwable bug) {
+      // Errors too: it was sent, whatever keeps us from reading the answer.
+      return new BindOutcome.Unknown(bug.toString());
+    }
+  }
+
+  private static String words(ExecutionException lost) {
+    Throwable cause =
+        lost.getCause() instanceof CompletionException e ? e.getCause() : lost.getCause();
+    return String.valueOf(cause == null ? lost.getMessage() : cause.getMessage());
+  }
+
+  /**
+   * Not by the client's own call for it: that makes objects of the text, and starts a timer whose
+   * end costs a stack trace, for each pod. A request without a limit has the client's.
+   */
+  private HttpRequest request(PodFacts pod, String node, String gpuAnnotation) {
+    String path = "/api/v1/namespaces/%s/pods/%s/binding".formatted(pod.namespace(), pod.name());
+    return client
+        .getHttpClient()
+        .newHttpRequestBuilder()
+        .uri(ApiClient.uri(client, path))
+        .post("application/json", binding(pod, node, gpuAnnotation))
+        .build();
+  }
+
+  private static String binding(PodFacts pod, String node, String gpuAnnotation) {
+    var meta =
+        new JsonObject()
+            .put("namespace", pod.namespace())
+            .put("name", pod.name())
+            .put("uid", pod.uid())
+            .put("annotations", new JsonObject().put(Names.GPU, gpuAnnotation));
+    var target = new JsonObject().put("apiVersion", "v1").put("kind", "Node").put("name", node);
+    return new JsonObject()
+        .put("apiVersion", "v1")
+        .put("kind", "Binding")
+        .put("metadata", meta)
+        .put("target", target)
+        .encode();
+  }
+
+  private BindOutcome answered(PodFacts pod, String node, HttpResponse<byte[]> answer) {
+    if (answer.isSuccessful()) {
+      return new BindOutcome.Bound();
+    }
+    String why = why(answer);
+    boolean conflict = answer.code() == CONFLICT;
+    return conflict || answer.code() >= INTERNAL
+        ? look(pod, node, why, conflict)
+        : new BindOutcome.Refused(why);
+  }
+
+  /** Its words, if it has any. */
+  private static String why(HttpResponse<byte[]> answer) {
+    String status = "the API server answers with status " + answer.code();
+    try {
+      String message = new JsonObject(Buffer.buffer(answer.body())).getString("message");
+      return message == null ? status : status + ": " + message;
+    } catch (DecodeException | ClassCastException noStatus) {
+      return status;
+    }
+  }
+
+  /**
+   * The pod itself says where it is.
+   *
+   * @param conflict the binding was not done, whatever else there is
+   */
+  private BindOutcome look(PodFacts pod, String node, String why, boolean conflict) {
+    try {
+      Pod now = client.pods().inNamespace(pod.namespace()).withName(pod.name()).get();
+      if (now == null || !pod.uid().equals(now.getMetadata().getUid())) {
+        return new BindOutcome.Refused("the pod is gone");
+      }
+      String on = now.getSpec().getNodeName();
+      if (on == null || on.isEmpty()) {
+        return conflict ? new BindOutcome.Refused(why) : new BindOutcome.Unknown(why);
+      }
+      return on.equals(node) ? new BindOutcome.Bound() : new BindOutcome.BoundElsewhere(on);
+    } catch (RuntimeException | LinkageError unreadable) {
+      return new BindOutcome.Unknown(
+          why + "; and the pod could not be read: " + unreadable.getMessage());
+    }
+  }
+}

@@ -1,0 +1,164 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.watch.GpuLabels;
+import io.fabric8.kubernetes.api.model.ListOptionsBuilder;
+import io.fabric8.kubernetes.api.model.Node;
+import io.fabric8.kubernetes.api.model.NodeList;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.fabric8.kubernetes.client.dsl.base.PatchContext;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
+import io.vertx.core.json.JsonObject;
+import java.net.HttpURLConnection;
+import java.time.Duration;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Takes away what an installation wrote at run time and no uninstallation knows of: labels and
+ * annotations of nodes, certificates, Leases. It waits for the writers to end, since they would
+ * write again. What others wrote stays, a label of a changed value as well.
+ */
+public final class Cleanup {
+  private static final Logger log = LoggerFactory.getLogger(Cleanup.class);
+  private static final Set<String> WRITERS = Set.of("webhook", "extender");
+  private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
+  private static final long NODES_PER_PAGE = 200;
+  private static final int ATTEMPTS_MAX = 5;
+
+  private final KubernetesClient client;
+  private final String name;
+  private final String namespace;
+
+  /**
+   * @param name of the installation, {@code tranche}
+   */
+  public Cleanup(KubernetesClient client, String name, String namespace) {
+    this.client = client;
+    this.name = name;
+    this.namespace = namespace;
+  }
+
+  /** Where it is said how to do the same without the Job. */
+  public static final String BY_HAND = "deploy/README.md#after-a-cleanup-that-failed";
+
+  /**
+   * Cleans up.
+   *
+   * @param looksMax how often it looks, a second apart, whether the writers have ended
+   * @return nodes that were cleaned
+   * @throws IllegalStateException if a webhook or extender still runs
+   */
+  public int run(int looksMax) throws InterruptedException {
+    awaitWriters(looksMax);
+    int nodes = cleanNodes();
+    for (String secret :
+        List.of("-ca", "-webhook-tls", "-extender-tls", "-scheduler-client-tls", "-issuing-ca")) {
+      client.secrets().inNamespace(namespace).withName(name + secret).delete();
+    }
+    client.configMaps().inNamespace(namespace).withName(name + "-ca").delete();
+    for (String lease : List.of("-scheduler", "-extender")) {
+      client.leases().inNamespace(namespace).withName(name + lease).delete();
+    }
+    return nodes;
+  }
+
+  private void awaitWriters(int looksMax) throws InterruptedException {
+    for (int look = 1; !writers().isEmpty(); look++) {
+      if (look >= looksMax) {
+        throw new IllegalStateException(
+            "pods %s of namespace %s still run and would write again what is taken away; end them, and clean up once more"
+                .formatted(writers(), namespace));
+      }
+      Thread.sleep(BETWEEN_LOOKS);
+    }
+  }
+
+  private List<String> writers() {
+    return client
+        .pods()
+        .inNamespace(namespace)
+        .withLabel("app.kubernetes.io/name", name)
+        .list()
+        .getItems()
+        .stream()
+        .filter(pod -> WRITERS.contains(component(pod.getMetadata().getLabels())))
+        .map(pod -> pod.getMetadata().getName())
+        .toList();
+  }
+
+  private static String component(Map<String, String> labels) {
+    return labels.getOrDefault("app.kubernetes.io/component", "");
+  }
+
+  private int cleanNodes() {
+    int cleaned = 0;
+    String next = "";
+    do {
+      NodeList page =
+          client
+              .nodes()
+              .list(new ListOptionsBuilder().withLimit(NODES_PER_PAGE).withContinue(next).build());
+      cleaned += (int) page.getItems().stream().filter(this::clean).count();
+      next = Objects.requireNonNullElse(page.getMetadata().getContinue(), "");
+    } while (!next.isEmpty());
+    return cleaned;
+  }
+
+  /** A kubelet may write meanwhile, so the patch names the version that was read. */
+  private boolean clean(Node read) {
+    Node node = read;
+    for (int attempt = 1; ; attempt++) {
+      Optional<String> patch = patch(node);
+      if (patch.isEmpty()) {
+        return false;
+      }
+      String nodeName = node.getMetadata().getName();
+      try {
+        var how = PatchContext.of(PatchType.JSON_MERGE);
+        client.nodes().withName(nodeName).patch(how, patch.get());
+        log.info("cleaned node {}: {}", nodeName, patch.get());
+        return true;
+      } catch (KubernetesClientException e) {
+        if (e.getCode() != HttpURLConnection.HTTP_CONFLICT || attempt == ATTEMPTS_MAX) {
+          throw e;
+        }
+      }
+      node = client.nodes().withName(nodeName).get();
+      if (node == null) {
+        return false;
+      }
+    }
+  }
+
+  /** What removes our words from a node; empty where there are none. */
+  static Optional<String> patch(Node node) {
+    var meta = node.getMetadata();
+    Map<String, String> labels = Objects.requireNonNullElse(meta.getLabels(), Map.of());
+    Map<String, String> annotations = Objects.requireNonNullElse(meta.getAnnotations(), Map.of());
+    String written = annotations.getOrDefault(Names.NODE_LABELS, "");
+    if (written.isEmpty() && !annotations.containsKey(Names.ROOM)) {
+      return Optional.empty();
+    }
+    var gone = new JsonObject();
+    GpuLabels.change(labels, written, Map.of())
+        .ifPresent(change -> change.labels().keySet().forEach(gone::putNull));
+    return Optional.of(
+        new JsonObject()
+            .put(
+                "metadata",
+                new JsonObject()
+                    .put("resourceVersion", meta.getResourceVersion())
+                    .put("labels", gone)
+                    .put(
+                        "annotations",
+                        new JsonObject().putNull(Names.NODE_LABELS).putNull(Names.ROOM)))
+            .encode());
+  }
+}

@@ -1,0 +1,112 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.placement.GpuView;
+import io.fabric8.kubernetes.api.model.Event;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Tells pending pods whose share was sized for a number of replicas per GPU that no node has any
+ * more. Their node affinity keeps them off every node, so kube-scheduler never asks the extender
+ * about them, and its own message does not say why. Confined to the event loop.
+ */
+public final class OutdatedShares {
+  static final String REASON = "GpuReplicasChanged";
+
+  /** A config reaches all nodes within that time, and a node may come back with the old number. */
+  static final long AFTER_MS = 30_000;
+
+  private final BooleanSupplier deciding;
+  private final PodEventQueue events;
+
+  /** Since when no node has had a pod's number of replicas, by the pod's uid. */
+  private Map<String, Long> sinceMs = Map.of();
+
+  /**
+   * @param deciding whether this extender may decide at all, as a leader does
+   */
+  public OutdatedShares(
+      Function<Event, Future<?>> writer, BooleanSupplier deciding, ExtenderMetrics metrics) {
+    this.deciding = deciding;
+    this.events =
+        new PodEventQueue(
+            REASON,
+            writer,
+            metrics,
+            "tranche.extender.outdated.share.events",
+            "Events for pending pods sized for another number of replicas than any node has.");
+    metrics.gauge(
+        "tranche.extender.outdated.share.pods",
+        "Pending pods sized for another number of replicas than any node has; 10,000 at most.",
+        events::pods);
+  }
+
+  /**
+   * Looks at the pods that wait.
+   *
+   * @param pods all that ask for GPUs
+   * @param gpus of all nodes; asked for only where a pod with a stamp waits
+   */
+  public void look(Collection<PodFacts> pods, Supplier<Stream<GpuView>> gpus, long nowMs) {
+    if (!deciding.getAsBoolean()) {
+      // Nobody looked meanwhile: the numbers may have come back and gone again.
+      sinceMs = Map.of();
+      return;
+    }
+    List<PodFacts> pending = new ArrayList<>();
+    for (PodFacts pod : pods) {
+      if (pod.node() == null && !pod.ended() && pod.stampedReplicas().isPresent()) {
+        pending.add(pod);
+      }
+    }
+    Map<String, SortedSet<Integer>> offered =
+        pending.isEmpty() ? Map.of() : replicasByResource(gpus.get());
+    Map<String, Long> since = new HashMap<>();
+    for (PodFacts pod : pending) {
+      SortedSet<Integer> now = offered.getOrDefault(pod.resource(), new TreeSet<>());
+      int stamped = pod.stampedReplicas().getAsInt();
+      if (!now.isEmpty() && !now.contains(stamped)) {
+        long first = sinceMs.getOrDefault(pod.uid(), nowMs);
+        since.put(pod.uid(), first);
+        if (nowMs - first >= AFTER_MS) {
+          events.add(pod.key(), pod.uid(), message(stamped, now));
+        }
+      }
+    }
+    sinceMs = since;
+    events.retain(since.keySet());
+  }
+
+  private static Map<String, SortedSet<Integer>> replicasByResource(Stream<GpuView> gpus) {
+    return gpus.collect(
+        Collectors.groupingBy(
+            GpuView::resource,
+            Collectors.mapping(GpuView::replicas, Collectors.toCollection(TreeSet::new))));
+  }
+
+  /** Once a second. */
+  public void tick() {
+    if (deciding.getAsBoolean()) {
+      events.tick();
+    }
+  }
+
+  private static String message(int stamped, SortedSet<Integer> now) {
+    String numbers = now.stream().limit(5).map(Object::toString).collect(Collectors.joining(", "));
+    return "this pod's share was sized for GPUs of %d replicas, and the nodes now have GPUs of %s. Delete the pod and have it created again, which sizes the share anew; its owner does so by itself."
+        .formatted(stamped, numbers);
+  }
+}

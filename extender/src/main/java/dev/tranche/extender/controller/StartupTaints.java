@@ -1,0 +1,176 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.watch.TaintedNode;
+import io.micrometer.core.instrument.Counter;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+import java.util.stream.Collectors;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Lifts the startup taint of nodes whose plugin serves: it has registered with the kubelet, the
+ * kubelet offers what it registered, and its reports come in. Until then an autoscaler counts the
+ * node as one that is still coming, and no pod can be sent to it. Every extender that may decide
+ * does so; the patch names the taint that it takes away, so that of two equal ones the second is
+ * refused. Confined to the Ledger's loop.
+ */
+public final class StartupTaints {
+  private static final Logger log = LoggerFactory.getLogger(StartupTaints.class);
+
+  private final Patcher patcher;
+  private final BooleanSupplier deciding;
+  private final LongSupplier clockMs;
+  private final Map<String, TaintedNode> tainted = new HashMap<>();
+  private final Map<String, Serving> serving = new HashMap<>();
+  private final Set<String> underWay = new HashSet<>();
+  private final Counter lifted;
+  private final Counter failed;
+
+  /** Writes to a Node; the result is completed on the Ledger's loop. */
+  public interface Patcher {
+    Future<?> patch(String node, String jsonPatch);
+  }
+
+  /** What a node's healthy GPUs are advertised under, by its last report. */
+  private record Serving(Set<String> resources, long atMs) {}
+
+  /**
+   * @param deciding whether this extender may decide at all, as a leader does
+   */
+  public StartupTaints(
+      Patcher patcher, BooleanSupplier deciding, LongSupplier clockMs, ExtenderMetrics metrics) {
+    this.patcher = patcher;
+    this.deciding = deciding;
+    this.clockMs = clockMs;
+    this.lifted = lifts(metrics, "lifted");
+    this.failed = lifts(metrics, "failed");
+    metrics.gauge(
+        "tranche.extender.startup.tainted.nodes",
+        "Nodes with our startup taint, whose plugin does not serve yet.",
+        tainted::size);
+  }
+
+  private static Counter lifts(ExtenderMetrics metrics, String outcome) {
+    return metrics.counter(
+        "tranche.extender.startup.taint.lifts",
+        "Attempts to take the startup taint from a node whose plugin serves.",
+        "outcome",
+        outcome);
+  }
+
+  /** A Node as last watched. */
+  public void seen(String node, Optional<TaintedNode> read) {
+    read.ifPresentOrElse(now -> tainted.put(node, now), () -> gone(node));
+    settle(node);
+  }
+
+  /** The node is gone, or its startup taint. */
+  public void gone(String node) {
+    tainted.remove(node);
+    serving.remove(node);
+  }
+
+  /** A node's report; most are of nodes without the taint. */
+  public void reported(String node, NodeReport report) {
+    if (!tainted.containsKey(node)) {
+      return;
+    }
+    Set<String> resources = serves(report);
+    if (resources.isEmpty()) {
+      serving.remove(node);
+    } else {
+      serving.put(node, new Serving(resources, clockMs.getAsLong()));
+      settle(node);
+    }
+  }
+
+  /** The same GPUs as before. */
+  public void reportedAgain(String node) {
+    Serving told = serving.get(node);
+    if (told != null) {
+      serving.put(node, new Serving(told.resources(), clockMs.getAsLong()));
+      settle(node);
+    }
+  }
+
+  /** Without a healthy GPU nothing can be placed there, so the node is not what was asked for. */
+  private static Set<String> serves(NodeReport report) {
+    if (!report.getRegistered() || report.getDraining()) {
+      return Set.of();
+    }
+    return report.getGpusList().stream()
+        .filter(gpu -> gpu.getHealth() == Health.HEALTH_HEALTHY)
+        .map(Gpu::getResource)
+        .filter(resource -> !resource.isEmpty())
+        .collect(Collectors.toUnmodifiableSet());
+  }
+
+  /** What failed is tried again at the next report, which comes within seconds. */
+  private void settle(String node) {
+    TaintedNode now = tainted.get(node);
+    Serving told = serving.get(node);
+    if (now == null || told == null || underWay.contains(node) || !deciding.getAsBoolean()) {
+      return;
+    }
+    boolean fresh = clockMs.getAsLong() - told.atMs() <= NodeLabels.FRESH_MS;
+    // The kubelet's offer lags some seconds behind the registration: without it pods still wait.
+    if (fresh && now.offered().containsAll(told.resources())) {
+      lift(node, now);
+    }
+  }
+
+  private void lift(String node, TaintedNode now) {
+    Future<?> patched = patcher.patch(node, patch(now.keys()));
+    underWay.add(node);
+    patched
+        .onComplete(done -> underWay.remove(node))
+        .onSuccess(
+            done -> {
+              lifted.increment();
+              gone(node);
+              log.info("node {} serves GPUs: removed its startup taint", node);
+            })
+        .onFailure(
+            e -> {
+              failed.increment();
+              log.info(
+                  "cannot remove the startup taint of node {}, will retry: {}", node, e.toString());
+            });
+  }
+
+  /**
+   * Takes away the taints of our keys, the last one first, so that the places of the others hold.
+   * Each is tested: an API server whose list is another one by now refuses the whole patch, and
+   * what others have changed meanwhile is never written back.
+   */
+  private static String patch(List<String> keys) {
+    var operations = new JsonArray();
+    for (int i = keys.size() - 1; i >= 0; i--) {
+      if (TaintedNode.KEYS.contains(keys.get(i))) {
+        String place = "/spec/taints/" + i;
+        operations
+            .add(operation("test", place + "/key").put("value", keys.get(i)))
+            .add(operation("remove", place));
+      }
+    }
+    return operations.encode();
+  }
+
+  private static JsonObject operation(String op, String path) {
+    return new JsonObject().put("op", op).put("path", path);
+  }
+}

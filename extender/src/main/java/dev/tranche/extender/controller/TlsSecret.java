@@ -1,0 +1,111 @@
+package dev.tranche.extender.controller;
+
+import io.fabric8.kubernetes.api.model.Secret;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.informers.ResourceEventHandler;
+import io.fabric8.kubernetes.client.informers.SharedIndexInformer;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.PemTrustOptions;
+import java.util.Base64;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Consumer;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Our serving certificate, which the webhook makes and renews. Read through the API and not from a
+ * mount, so that neither the first one nor a renewed one waits for the kubelet.
+ */
+public final class TlsSecret implements AutoCloseable {
+  private static final Logger log = LoggerFactory.getLogger(TlsSecret.class);
+  private final SharedIndexInformer<Secret> informer;
+  private volatile boolean closed;
+  private final String name;
+  private final Consumer<Material> use;
+
+  /**
+   * What the Secret holds.
+   *
+   * @param authorities whose certificates are believed; absent where the Secret names none
+   */
+  public record Material(PemKeyCertOptions served, Optional<PemTrustOptions> authorities) {}
+
+  /**
+   * @param use called with each certificate, on a thread of the client's
+   */
+  public TlsSecret(KubernetesClient client, String namespace, String name, Consumer<Material> use) {
+    this.name = namespace + "/" + name;
+    this.use = use;
+    this.informer =
+        client
+            .secrets()
+            .inNamespace(namespace)
+            .withName(name)
+            .runnableInformer(0)
+            .addEventHandler(new Handler())
+            .exceptionHandler((started, failure) -> again(failure));
+  }
+
+  public void start() {
+    informer.start().whenComplete((started, failure) -> unread(failure));
+  }
+
+  private boolean again(Throwable failure) {
+    log.warn("cannot read Secret {}, will retry: {}", name, failure.toString());
+    return true;
+  }
+
+  private void unread(@org.jspecify.annotations.Nullable Throwable failure) {
+    if (failure != null && !closed) {
+      log.error("cannot watch Secret {}; no node can report", name, failure);
+    }
+  }
+
+  private void read(Secret secret) {
+    Map<String, String> data = secret.getData() == null ? Map.of() : secret.getData();
+    if (data.isEmpty()) {
+      log.info("Secret {} is still empty; the webhook writes the certificate", name);
+      return;
+    }
+    String certificate = data.get("tls.crt");
+    String key = data.get("tls.key");
+    if (certificate == null || key == null) {
+      log.warn("Secret {} lacks tls.crt or tls.key; the webhook writes both", name);
+      return;
+    }
+    use.accept(
+        new Material(
+            new PemKeyCertOptions().addCertValue(decoded(certificate)).addKeyValue(decoded(key)),
+            Optional.ofNullable(data.get("ca.crt"))
+                .map(authorities -> new PemTrustOptions().addCertValue(decoded(authorities)))));
+  }
+
+  private static Buffer decoded(String base64) {
+    return Buffer.buffer(Base64.getDecoder().decode(base64));
+  }
+
+  private final class Handler implements ResourceEventHandler<Secret> {
+    @Override
+    public void onAdd(Secret secret) {
+      read(secret);
+    }
+
+    @Override
+    public void onUpdate(Secret before, Secret now) {
+      read(now);
+    }
+
+    @Override
+    public void onDelete(Secret secret, boolean unknownFinalState) {
+      log.warn("Secret {} was deleted; the last certificate stays in use", name);
+    }
+  }
+
+  @Override
+  public void close() {
+    closed = true;
+    informer.stop();
+  }
+}

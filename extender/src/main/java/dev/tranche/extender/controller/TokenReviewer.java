@@ -1,0 +1,146 @@
+package dev.tranche.extender.controller;
+
+import com.github.benmanes.caffeine.cache.Cache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import dev.tranche.api.Names;
+import dev.tranche.extender.client.Workers;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.stream.TokenCheck;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.authentication.TokenReview;
+import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
+import io.fabric8.kubernetes.api.model.authentication.UserInfo;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.vertx.core.Future;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.List;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Asks the API server whose token it is. Only the node plugin's ServiceAccount is let in, and its
+ * node is the one that the kubelet requested the token for.
+ */
+public final class TokenReviewer implements TokenCheck {
+  private static final String NODE = "authentication.kubernetes.io/node-name";
+  private static final String POD = "authentication.kubernetes.io/pod-name";
+
+  private final KubernetesClient client;
+  private final String namespace;
+  private final String user;
+  private final Workers workers;
+
+  /** By the token's digest, so that no token lies in memory. Short: a token may be revoked. */
+  private final Cache<String, Identity> accepted =
+      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofMinutes(1)).build();
+
+  /**
+   * Shorter still: a plugin whose ServiceAccount was just made asks again soon; one that is refused
+   * for good must not make the API server work at its own pace.
+   */
+  private final Cache<String, Identity> refused =
+      Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofSeconds(10)).build();
+
+  /**
+   * @param namespace of the ServiceAccount that is let in
+   */
+  public TokenReviewer(
+      KubernetesClient client, String namespace, String serviceAccount, ExtenderMetrics metrics) {
+    this.client = client;
+    this.namespace = namespace;
+    this.user = "system:serviceaccount:" + namespace + ":" + serviceAccount;
+    this.workers = new Workers("reviews", 16, 8_192, metrics);
+  }
+
+  @Override
+  public Future<Identity> identify(String token) {
+    String digest = digest(token);
+    @Nullable Identity known = accepted.getIfPresent(digest);
+    if (known == null) {
+      known = refused.getIfPresent(digest);
+    }
+    if (known != null) {
+      return Future.succeededFuture(known);
+    }
+    return workers
+        .submit(() -> review(token))
+        .onSuccess(
+            identity -> {
+              switch (identity) {
+                case Identity.OfNode ofNode -> accepted.put(digest, ofNode);
+                case Identity.Refused no -> refused.put(digest, no);
+              }
+            })
+        .recover(
+            e ->
+                Future.succeededFuture(
+                    new Identity.Refused("the token could not be reviewed: " + e.getMessage())));
+  }
+
+  private Identity review(String token) {
+    TokenReview answer =
+        client
+            .tokenReviews()
+            .create(
+                new TokenReviewBuilder()
+                    .withNewSpec()
+                    .withToken(token)
+                    .withAudiences(Names.TOKEN_AUDIENCE)
+                    .endSpec()
+                    .build());
+    var status = answer.getStatus();
+    if (status == null || !Boolean.TRUE.equals(status.getAuthenticated())) {
+      return new Identity.Refused("the API server does not accept the token");
+    }
+    if (!status.getAudiences().contains(Names.TOKEN_AUDIENCE)) {
+      return new Identity.Refused("the token is not for audience " + Names.TOKEN_AUDIENCE);
+    }
+    return ofUser(status.getUser());
+  }
+
+  private Identity ofUser(UserInfo who) {
+    if (!user.equals(who.getUsername())) {
+      return new Identity.Refused(
+          "the token is of %s; only %s may report".formatted(who.getUsername(), user));
+    }
+    @Nullable String node = first(who.getExtra(), NODE);
+    if (node == null) {
+      node = nodeOfPod(first(who.getExtra(), POD));
+    }
+    return node == null
+        ? new Identity.Refused("the token says neither its node nor its pod")
+        : new Identity.OfNode(node);
+  }
+
+  /** Before Kubernetes 1.32 a token says only its pod. */
+  private @Nullable String nodeOfPod(@Nullable String pod) {
+    if (pod == null) {
+      return null;
+    }
+    Pod found = client.pods().inNamespace(namespace).withName(pod).get();
+    return found == null ? null : found.getSpec().getNodeName();
+  }
+
+  private static @Nullable String first(@Nullable Map<String, List<String>> extra, String key) {
+    List<String> values = extra == null ? null : extra.get(key);
+    return values == null || values.isEmpty() ? null : values.getFirst();
+  }
+
+  private static String digest(String token) {
+    try {
+      byte[] hash =
+          MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(hash);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every JDK has SHA-256", impossible);
+    }
+  }
+
+  public void close() {
+    workers.close();
+  }
+}

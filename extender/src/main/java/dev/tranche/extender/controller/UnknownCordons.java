@@ -1,0 +1,148 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.EventBuilder;
+import io.vertx.core.Future;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.SortedSet;
+import java.util.TreeSet;
+import java.util.UUID;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells of nodes whose annotation cordons a GPU that they do not have: a mistyped uuid leaves the
+ * GPU in use, and nothing else shows it. Confined to the event loop.
+ */
+public final class UnknownCordons {
+  static final String REASON = "UnknownGpuCordoned";
+
+  /** Of one look. */
+  static final int TOLD_MAX = 10;
+
+  /** Of one node. */
+  private static final int NAMED_MAX = 5;
+
+  private static final int NAME_CHARS_MAX = 200;
+  private static final Logger log = LoggerFactory.getLogger(UnknownCordons.class);
+
+  private final Function<Event, Future<?>> writer;
+  private final BooleanSupplier deciding;
+
+  /** By node, as of the last look. */
+  private Map<String, Seen> seen = Map.of();
+
+  private record Seen(Set<String> unknown, boolean told) {}
+
+  /**
+   * A node that reports.
+   *
+   * @param cordoned uuids that its annotation names
+   * @param gpus uuids that it has
+   */
+  public record Cordons(String node, Set<String> cordoned, Set<String> gpus) {}
+
+  /**
+   * @param deciding whether this extender may decide at all, as a leader does
+   */
+  public UnknownCordons(Function<Event, Future<?>> writer, BooleanSupplier deciding) {
+    this.writer = writer;
+    this.deciding = deciding;
+  }
+
+  /**
+   * Looks at the nodes with that annotation. What is unknown twice in a row is told: a GPU may have
+   * been cordoned a moment before its node reports it.
+   */
+  public void look(Collection<Cordons> nodes) {
+    if (!deciding.getAsBoolean()) {
+      seen = Map.of();
+      return;
+    }
+    var now = new HashMap<String, Seen>();
+    int told = 0;
+    for (Cordons node : nodes) {
+      SortedSet<String> unknown = new TreeSet<>(node.cordoned());
+      unknown.removeAll(node.gpus());
+      if (unknown.isEmpty()) {
+        continue;
+      }
+      Seen before = seen.get(node.node());
+      if (before == null || !before.unknown().equals(unknown)) {
+        now.put(node.node(), new Seen(unknown, false));
+        continue;
+      }
+      boolean due = !before.told() && told < TOLD_MAX;
+      if (due) {
+        told++;
+        tell(node, unknown);
+      }
+      now.put(node.node(), new Seen(unknown, due || before.told()));
+    }
+    seen = now;
+  }
+
+  private void tell(Cordons node, SortedSet<String> unknown) {
+    String message = message(node, unknown);
+    log.warn("node {}: {}", node.node(), message);
+    writer
+        .apply(event(node.node(), String.join(",", unknown), message))
+        .onFailure(
+            e -> log.info("no event was written for node {}: {}", node.node(), e.toString()));
+  }
+
+  private static String message(Cordons node, SortedSet<String> unknown) {
+    return "the annotation %s names %s, and this node has no such GPU, so that cordons nothing. It has %s."
+        .formatted(Names.CORDON_GPUS, names(unknown), names(new TreeSet<>(node.gpus())));
+  }
+
+  private static String names(SortedSet<String> uuids) {
+    if (uuids.isEmpty()) {
+      return "none";
+    }
+    List<String> named = uuids.stream().limit(NAMED_MAX).map(Printable::value).toList();
+    int more = uuids.size() - named.size();
+    return String.join(", ", named) + (more > 0 ? " and %d more".formatted(more) : "");
+  }
+
+  /**
+   * Named by what it says: another replica, or this one after a restart, writes it no second time.
+   */
+  private static Event event(String node, String unknown, String message) {
+    String now = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
+    byte[] one = (node + "/" + unknown).getBytes(StandardCharsets.UTF_8);
+    String name = node.length() <= NAME_CHARS_MAX ? node : node.substring(0, NAME_CHARS_MAX);
+    return new EventBuilder()
+        .withNewMetadata()
+        .withNamespace("default")
+        .withName(name + "." + UUID.nameUUIDFromBytes(one))
+        .endMetadata()
+        .withNewInvolvedObject()
+        .withApiVersion("v1")
+        .withKind("Node")
+        .withName(node)
+        .withUid(node)
+        .endInvolvedObject()
+        .withType("Warning")
+        .withReason(REASON)
+        .withMessage(Printable.message(message))
+        .withNewSource()
+        .withComponent("tranche-extender")
+        .endSource()
+        .withFirstTimestamp(now)
+        .withLastTimestamp(now)
+        .withCount(1)
+        .build();
+  }
+}

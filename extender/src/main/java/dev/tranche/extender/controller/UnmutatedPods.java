@@ -1,0 +1,82 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.api.Printable;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.watch.WatchedPod;
+import io.fabric8.kubernetes.api.model.Event;
+import io.vertx.core.Future;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Tells pods that ask for a share and never got one, since they were created before the webhook was
+ * there or past it: nobody else would, and they run as if they had asked for nothing. Pods come
+ * from the informer's thread, the clock from the Ledger's loop.
+ */
+public final class UnmutatedPods {
+  static final String REASON = "GpuShareMissing";
+
+  private final Set<String> schedulers;
+  private final BooleanSupplier deciding;
+  private final PodEventQueue events;
+
+  /**
+   * @param schedulerName that the webhook sends pods to, beside the cluster's default one
+   * @param deciding whether this extender may decide at all, as a leader does
+   */
+  public UnmutatedPods(
+      String schedulerName,
+      Function<Event, Future<?>> writer,
+      BooleanSupplier deciding,
+      ExtenderMetrics metrics) {
+    this.schedulers =
+        Stream.of("", "default-scheduler", schedulerName).collect(Collectors.toUnmodifiableSet());
+    this.deciding = deciding;
+    this.events =
+        new PodEventQueue(
+            REASON,
+            writer,
+            metrics,
+            "tranche.extender.unshared.events",
+            "Events for pods created past the webhook: dropped where too many are known.");
+    metrics.gauge(
+        "tranche.extender.unshared.pods",
+        "Pods that ask for a share of a GPU and were created past the webhook; 10,000 at most.",
+        events::pods);
+  }
+
+  /**
+   * Whether a pod asks for a share that it does not have; pods of other schedulers are left alone,
+   * whatever they say.
+   */
+  private boolean lacks(WatchedPod pod) {
+    return pod.unmetShare().isPresent() && schedulers.contains(pod.scheduler());
+  }
+
+  public void seen(WatchedPod pod) {
+    if (lacks(pod)) {
+      events.add(pod.key(), pod.uid(), message(pod.unmetShare().orElseThrow()));
+    } else {
+      gone(pod.uid());
+    }
+  }
+
+  public void gone(String uid) {
+    events.remove(uid);
+  }
+
+  /** Once a second. */
+  public void tick() {
+    if (deciding.getAsBoolean()) {
+      events.tick();
+    }
+  }
+
+  private static String message(String annotation) {
+    return "this pod asks for a share of a GPU (%s) and does not have it: it was created before Tranche's webhook or past it, so nothing has turned that into a request. Delete it and have it created anew; for a Deployment, kubectl rollout restart."
+        .formatted(Printable.value(annotation));
+  }
+}

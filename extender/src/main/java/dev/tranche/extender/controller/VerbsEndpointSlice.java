@@ -1,0 +1,269 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.extender.client.ApiClient;
+import io.fabric8.kubernetes.api.model.OwnerReferenceBuilder;
+import io.fabric8.kubernetes.api.model.Service;
+import io.fabric8.kubernetes.api.model.discovery.v1.Endpoint;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointPort;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSlice;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSliceBuilder;
+import io.fabric8.kubernetes.api.model.discovery.v1.EndpointSliceList;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.fabric8.kubernetes.client.dsl.NonNamespaceOperation;
+import io.fabric8.kubernetes.client.dsl.Resource;
+import java.net.HttpURLConnection;
+import java.net.Inet6Address;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
+import java.util.function.IntSupplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Leads the verbs' Service to the leader alone. That Service has no selector, so that every replica
+ * can be ready, and all that stands behind it is this EndpointSlice of its name. The leader writes
+ * it, and looks every few seconds whether it is still so; a former leader takes out its own address
+ * and never another's.
+ */
+public final class VerbsEndpointSlice implements AutoCloseable {
+  private static final String SERVICE = "kubernetes.io/service-name";
+  private static final String MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
+  private static final String MANAGER = "tranche-extender";
+
+  /** As the Service's port is named. */
+  private static final String PORT = "verbs";
+
+  private static final long LOOK_MS = 2_000;
+  private static final int CALL_MS = 2_000;
+
+  /** A look under way and the withdrawal, two calls each. */
+  private static final long CLOSE_MS = 4L * CALL_MS;
+
+  private static final Logger log = LoggerFactory.getLogger(VerbsEndpointSlice.class);
+
+  /**
+   * Who is to be reached.
+   *
+   * @param pod its name
+   * @param ip of the pod, a literal
+   * @param port number of the open port; below 1 while none is
+   */
+  public record Address(String pod, String ip, IntSupplier port) {
+    private String type() {
+      return InetAddress.ofLiteral(ip) instanceof Inet6Address ? "IPv6" : "IPv4";
+    }
+  }
+
+  private final KubernetesClient client;
+  private final String namespace;
+  private final String name;
+  private final Address own;
+  private final ScheduledExecutorService thread =
+      Executors.newSingleThreadScheduledExecutor(Thread.ofVirtual().name("verbs-slice").factory());
+  private volatile boolean leading;
+  private volatile Optional<String> missing = Optional.empty();
+
+  /** Ours may be in it; read and written by the one thread. */
+  private boolean written;
+
+  /**
+   * @param client stays the caller's to close
+   * @param name of the Service, and of the slice
+   */
+  public VerbsEndpointSlice(KubernetesClient client, String namespace, String name, Address own) {
+    this.client = ApiClient.once(client, CALL_MS);
+    this.namespace = namespace;
+    this.name = name;
+    this.own = own;
+  }
+
+  public void start() {
+    var _ = thread.scheduleWithFixedDelay(this::look, 0, LOOK_MS, TimeUnit.MILLISECONDS);
+  }
+
+  /** From now on the Service leads here. */
+  public void lead() {
+    leading = true;
+    inTurn(this::look);
+  }
+
+  /** The Service leads here no more: who asks gets an error at once, until another leads. */
+  public void retire() {
+    leading = false;
+    inTurn(this::withdraw);
+  }
+
+  private void inTurn(Runnable work) {
+    synchronized (thread) {
+      if (!thread.isShutdown()) {
+        thread.execute(work);
+      }
+    }
+  }
+
+  /** A sentence while the leader cannot be reached by the Service. */
+  public Optional<String> missing() {
+    return missing;
+  }
+
+  private void look() {
+    Optional<String> before = missing;
+    missing = leading ? kept() : Optional.empty();
+    if (missing.isPresent() && !missing.equals(before)) {
+      log.error("kube-scheduler cannot ask: {}", missing.get());
+    }
+  }
+
+  private Optional<String> kept() {
+    int port = own.port().getAsInt();
+    if (port < 1) {
+      // Readiness says why it is not open yet.
+      return Optional.empty();
+    }
+    try {
+      return keep(port);
+    } catch (Throwable e) {
+      // Whatever it is: what got out would end the looking for good.
+      return e instanceof KubernetesClientException said
+              && said.getCode() == HttpURLConnection.HTTP_CONFLICT
+          ? missing
+          : Optional.of(
+              "EndpointSlice %s/%s is not written: %s".formatted(namespace, name, e.getMessage()));
+    }
+  }
+
+  private Optional<String> keep(int port) {
+    EndpointSlice found = slices().withName(name).get();
+    if (found != null && leadsHere(found, port)) {
+      return Optional.empty();
+    }
+    Service service = client.services().inNamespace(namespace).withName(name).get();
+    if (service == null) {
+      return Optional.of(
+          "Service %s/%s is not there; the chart makes it with extender.mode=service"
+              .formatted(namespace, name));
+    }
+    if (leading) {
+      written = true;
+      write(found, wanted(service, port));
+      log.info("Service {} routes to {}", name, own.ip());
+    }
+    return Optional.empty();
+  }
+
+  private boolean leadsHere(EndpointSlice slice, int port) {
+    List<EndpointPort> ports = Objects.requireNonNullElse(slice.getPorts(), List.of());
+    List<Endpoint> endpoints = endpoints(slice);
+    return endpoints.size() == 1
+        && isOwn(endpoints.getFirst())
+        && endpoints.getFirst().getConditions() != null
+        && Boolean.TRUE.equals(endpoints.getFirst().getConditions().getReady())
+        && ports.size() == 1
+        && PORT.equals(ports.getFirst().getName())
+        && Integer.valueOf(port).equals(ports.getFirst().getPort())
+        && name.equals(slice.getMetadata().getLabels().get(SERVICE));
+  }
+
+  /** The API server says null for none. */
+  private static List<Endpoint> endpoints(EndpointSlice slice) {
+    return Objects.requireNonNullElse(slice.getEndpoints(), List.of());
+  }
+
+  private boolean isOwn(Endpoint endpoint) {
+    return endpoint.getAddresses().equals(List.of(own.ip()));
+  }
+
+  /** The Service owns it, so that it goes with it. */
+  private EndpointSlice wanted(Service service, int port) {
+    var owner =
+        new OwnerReferenceBuilder()
+            .withApiVersion("v1")
+            .withKind("Service")
+            .withName(name)
+            .withUid(service.getMetadata().getUid())
+            .build();
+    return new EndpointSliceBuilder()
+        .withNewMetadata()
+        .withName(name)
+        .withNamespace(namespace)
+        .withLabels(Map.of(SERVICE, name, MANAGED_BY, MANAGER))
+        .withOwnerReferences(owner)
+        .endMetadata()
+        .withAddressType(own.type())
+        .addNewEndpoint()
+        .withAddresses(own.ip())
+        .withNewConditions()
+        .withReady(true)
+        .endConditions()
+        .withNewTargetRef()
+        .withKind("Pod")
+        .withNamespace(namespace)
+        .withName(own.pod())
+        .endTargetRef()
+        .endEndpoint()
+        .addNewPort()
+        .withName(PORT)
+        .withPort(port)
+        .withProtocol("TCP")
+        .endPort()
+        .build();
+  }
+
+  /** Over what was read and nothing newer: else two that change over would undo each other. */
+  private void write(@Nullable EndpointSlice found, EndpointSlice wanted) {
+    if (found == null) {
+      slices().resource(wanted).create();
+    } else {
+      slices()
+          .resource(wanted)
+          .lockResourceVersion(found.getMetadata().getResourceVersion())
+          .update();
+    }
+  }
+
+  private void withdraw() {
+    missing = Optional.empty();
+    if (!written) {
+      return;
+    }
+    try {
+      EndpointSlice found = slices().withName(name).get();
+      if (found != null && endpoints(found).stream().anyMatch(this::isOwn)) {
+        write(found, new EndpointSliceBuilder(found).withEndpoints(List.of()).build());
+        log.info("Service {} no longer routes here", name);
+      }
+      written = false;
+    } catch (KubernetesClientException e) {
+      log.warn("cannot update EndpointSlice {}/{}: {}", namespace, name, e.getMessage());
+    }
+  }
+
+  private NonNamespaceOperation<EndpointSlice, EndpointSliceList, Resource<EndpointSlice>>
+      slices() {
+    return client.discovery().v1().endpointSlices().inNamespace(namespace);
+  }
+
+  @Override
+  public void close() {
+    retire();
+    synchronized (thread) {
+      thread.shutdown();
+    }
+    try {
+      if (!thread.awaitTermination(CLOSE_MS, TimeUnit.MILLISECONDS)) {
+        thread.shutdownNow();
+      }
+    } catch (InterruptedException hurried) {
+      thread.shutdownNow();
+      Thread.currentThread().interrupt();
+    }
+  }
+}

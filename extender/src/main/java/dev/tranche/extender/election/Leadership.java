@@ -1,0 +1,258 @@
+package dev.tranche.extender.election;
+
+import static dev.tranche.extender.election.LeaseElection.holder;
+
+import dev.tranche.extender.client.ApiClient;
+import dev.tranche.extender.election.LeaseElection.Moment;
+import dev.tranche.extender.election.LeaseElection.Write;
+import io.fabric8.kubernetes.api.model.coordination.v1.Lease;
+import io.fabric8.kubernetes.api.model.coordination.v1.LeaseBuilder;
+import io.fabric8.kubernetes.api.model.coordination.v1.LeaseSpec;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.dsl.Resource;
+import java.time.Duration;
+import java.util.Optional;
+import java.util.concurrent.ThreadLocalRandom;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Which extender decides where several stand behind a Service: the holder of a Lease. The others
+ * hear everything, so that each of them can be the next. {@link LeaseElection} has the rules.
+ */
+public final class Leadership implements AutoCloseable {
+  private static final Duration RETRY = Duration.ofSeconds(2);
+
+  /** Two of them renew the Lease, and are tried again before that is too late. */
+  private static final int CALL_MS = (int) LeaseElection.VALID.dividedBy(4).toMillis();
+
+  /** For the call under way to end. */
+  private static final Duration END = Duration.ofSeconds(3);
+
+  private static final String NOBODY = "nobody yet";
+  private static final Logger log = LoggerFactory.getLogger(Leadership.class);
+
+  private final KubernetesClient client;
+  private final String namespace;
+  private final String name;
+  private final String identity;
+  private final Runnable onWon;
+  private final Runnable onLost;
+  private final Supplier<Moment> clock;
+  private final LeaseElection election;
+  private final Thread thread;
+  private volatile boolean stopping;
+  private volatile boolean leading;
+  private volatile long term;
+  private volatile String leader = NOBODY;
+
+  /**
+   * @param client stays the caller's to close
+   * @param onWon called when we begin to lead; it does not block
+   * @param onLost called when we have ended to; it does not block
+   */
+  public Leadership(
+      KubernetesClient client,
+      String namespace,
+      String lease,
+      String identity,
+      Runnable onWon,
+      Runnable onLost) {
+    this(client, namespace, lease, identity, onWon, onLost, Moment::now);
+  }
+
+  Leadership(
+      KubernetesClient client,
+      String namespace,
+      String lease,
+      String identity,
+      Runnable onWon,
+      Runnable onLost,
+      Supplier<Moment> clock) {
+    this.client = ApiClient.once(client, CALL_MS);
+    this.namespace = namespace;
+    this.name = lease;
+    this.identity = identity;
+    this.onWon = onWon;
+    this.onLost = onLost;
+    this.clock = clock;
+    this.election = new LeaseElection(identity);
+    this.thread = Thread.ofVirtual().name("leadership").unstarted(this::elect);
+  }
+
+  public void start() {
+    thread.start();
+  }
+
+  /** A sentence while another leads, or may; on any thread. */
+  public Optional<String> missing() {
+    if (!leading) {
+      return Optional.of("Lease %s/%s is held by %s, not by us".formatted(namespace, name, leader));
+    }
+    // Our thread knows nothing while a call hangs or we are frozen.
+    return election.valid(clock.get())
+        ? Optional.empty()
+        : Optional.of(
+            "Lease %s/%s was not renewed for %d s, so another may hold it soon"
+                .formatted(namespace, name, LeaseElection.VALID.toSeconds()));
+  }
+
+  /**
+   * Counts how often we began to lead; on any thread. What was decided in an earlier term is not
+   * carried out in a later one: another may have led in between.
+   */
+  public long term() {
+    return term;
+  }
+
+  /** A sentence until some extender has led, be it another. */
+  public Optional<String> leaderless() {
+    return leader.equals(NOBODY)
+        ? Optional.of("Lease " + namespace + "/" + name + " is held by " + NOBODY)
+        : Optional.empty();
+  }
+
+  private void elect() {
+    while (!stopping) {
+      try {
+        turn();
+      } catch (Throwable failed) {
+        // Errors too: without this thread nobody of us would lead again.
+        unreachable(failed);
+      }
+      pause();
+    }
+  }
+
+  private void turn() {
+    Moment began = clock.get();
+    @Nullable Lease found = lease().get();
+    @Nullable LeaseSpec spec = found == null ? null : found.getSpec();
+    Optional<Write> next = election.next(spec, began);
+    if (next.isEmpty()) {
+      leader = holder(spec);
+      end();
+    } else if (!stopping) {
+      write(found, next.get().spec());
+      election.written(next.get(), began);
+      leader = identity;
+      lead(next.get().renewal());
+    }
+  }
+
+  /** Over what was read and nothing newer: of two that write at once one is refused. */
+  private void write(@Nullable Lease found, LeaseSpec spec) {
+    if (found == null) {
+      var created =
+          new LeaseBuilder()
+              .withNewMetadata()
+              .withNamespace(namespace)
+              .withName(name)
+              .endMetadata()
+              .withSpec(spec)
+              .build();
+      client.leases().inNamespace(namespace).resource(created).create();
+    } else {
+      var renewed = new LeaseBuilder(found).withSpec(spec).build();
+      client
+          .leases()
+          .inNamespace(namespace)
+          .resource(renewed)
+          .lockResourceVersion(found.getMetadata().getResourceVersion())
+          .update();
+    }
+  }
+
+  private Resource<Lease> lease() {
+    return client.leases().inNamespace(namespace).withName(name);
+  }
+
+  /** It need not be lost yet, so that it is tried again; once it is, we say so. */
+  private void unreachable(Throwable failed) {
+    if (stopping) {
+      return;
+    }
+    log.info("cannot update Lease {}/{}, will retry: {}", namespace, name, failed.toString());
+    if (leading && !election.valid(clock.get())) {
+      end();
+    }
+  }
+
+  private void lead(boolean renewal) {
+    if (leading && renewal) {
+      return;
+    }
+    synchronized (this) {
+      if (stopping) {
+        return;
+      }
+      term++;
+      leading = true;
+    }
+    log.info("became leader");
+    onWon.run();
+  }
+
+  private void end() {
+    election.lost();
+    boolean led;
+    synchronized (this) {
+      led = leading;
+      leading = false;
+    }
+    if (led) {
+      log.info("stopped leading");
+      onLost.run();
+    }
+  }
+
+  /** Never all replicas at once. */
+  private void pause() {
+    try {
+      Thread.sleep(RETRY.plusMillis(ThreadLocalRandom.current().nextLong(RETRY.toMillis() / 4)));
+    } catch (InterruptedException end) {
+      stopping = true;
+    }
+  }
+
+  /** We lead no more and stand no more; the Lease stays ours, so that nobody else leads yet. */
+  public void stop() {
+    synchronized (this) {
+      stopping = true;
+    }
+    end();
+    if (!thread.isAlive()) {
+      return;
+    }
+    thread.interrupt();
+    try {
+      thread.join(END);
+    } catch (InterruptedException hurried) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  /** After {@link #stop}: another may lead at once, so nothing of ours may be under way. */
+  public void release() {
+    if (thread.getState() == Thread.State.NEW) {
+      return;
+    }
+    try {
+      @Nullable Lease found = lease().get();
+      if (found != null && holder(found.getSpec()).equals(identity)) {
+        write(found, LeaseElection.released(found.getSpec()));
+        leader = "nobody now";
+      }
+    } catch (RuntimeException kept) {
+      log.info("cannot release Lease {}/{}, it will expire: {}", namespace, name, kept.toString());
+    }
+  }
+
+  @Override
+  public void close() {
+    stop();
+    release();
+  }
+}

@@ -1,0 +1,134 @@
+package dev.tranche.extender.election;
+
+import io.fabric8.kubernetes.api.model.coordination.v1.LeaseSpec;
+import io.fabric8.kubernetes.api.model.coordination.v1.LeaseSpecBuilder;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.time.ZonedDateTime;
+import java.util.Objects;
+import java.util.Optional;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The rules of leader election on a Lease, without I/O; of one thread but for {@link #valid}. As in
+ * client-go, times that another machine wrote are compared for change only, never with our clock: a
+ * Lease is taken over once it has stood unchanged for its duration by our monotonic clock.
+ */
+final class LeaseElection {
+  static final Duration LEASE = Duration.ofSeconds(15);
+
+  /**
+   * We lead for so long after a renewal was begun. What is sent at the last moment must have failed
+   * or arrived before another may lead.
+   */
+  static final Duration VALID = Duration.ofSeconds(10);
+
+  /**
+   * A reading of both clocks.
+   *
+   * @param monotonicNs nobody sets it, but it may stand still while the machine is suspended
+   * @param wallMs goes on meanwhile, but somebody may set it
+   */
+  record Moment(long monotonicNs, long wallMs) {
+    static Moment now() {
+      return new Moment(System.nanoTime(), System.currentTimeMillis());
+    }
+
+    /** By whichever clock says more. */
+    Duration since(Moment earlier) {
+      Duration monotonic = Duration.ofNanos(monotonicNs - earlier.monotonicNs);
+      Duration wall = Duration.ofMillis(wallMs - earlier.wallMs);
+      return monotonic.compareTo(wall) >= 0 ? monotonic : wall;
+    }
+  }
+
+  /**
+   * What to write.
+   *
+   * @param renewal we held it before, and nobody else since
+   */
+  record Write(LeaseSpec spec, boolean renewal) {}
+
+  private final String identity;
+  private @Nullable LeaseSpec observed;
+  private long observedNs;
+  private @Nullable LeaseSpec own;
+  private volatile @Nullable Moment renewed;
+
+  LeaseElection(String identity) {
+    this.identity = identity;
+  }
+
+  /**
+   * What to write over a Lease that was read; empty while another holds it.
+   *
+   * @param found null: there is none
+   * @param now before it was read
+   */
+  Optional<Write> next(@Nullable LeaseSpec found, Moment now) {
+    // A first look at a Lease says nothing of its age.
+    if (!Objects.equals(found, observed)) {
+      observed = found;
+      observedNs = now.monotonicNs();
+    }
+    String holder = holder(found);
+    if (found != null && holder.equals(identity)) {
+      boolean renewal = own != null && transitions(own) == transitions(found);
+      return Optional.of(new Write(spec(found.getAcquireTime(), transitions(found), now), renewal));
+    }
+    if (found != null && !holder.isEmpty() && !expired(found, now)) {
+      return Optional.empty();
+    }
+    int transitions = found == null ? 0 : transitions(found) + 1;
+    return Optional.of(new Write(spec(null, transitions, now), false));
+  }
+
+  private boolean expired(LeaseSpec found, Moment now) {
+    int says = Objects.requireNonNullElse(found.getLeaseDurationSeconds(), 0);
+    long seconds = Math.max(LEASE.toSeconds(), says);
+    return now.monotonicNs() - observedNs >= Duration.ofSeconds(seconds).toNanos();
+  }
+
+  private LeaseSpec spec(@Nullable ZonedDateTime acquired, int transitions, Moment now) {
+    ZonedDateTime at = Instant.ofEpochMilli(now.wallMs()).atZone(ZoneOffset.UTC);
+    return new LeaseSpecBuilder()
+        .withHolderIdentity(identity)
+        .withLeaseDurationSeconds((int) LEASE.toSeconds())
+        .withAcquireTime(Objects.requireNonNullElse(acquired, at))
+        .withRenewTime(at)
+        .withLeaseTransitions(transitions)
+        .build();
+  }
+
+  /** The API server has accepted a write that was begun then. */
+  void written(Write write, Moment began) {
+    own = write.spec();
+    renewed = began;
+  }
+
+  /** Another holds the Lease, or we gave it up. */
+  void lost() {
+    own = null;
+    renewed = null;
+  }
+
+  /** Whether we may still take ourselves for the leader; on any thread. */
+  boolean valid(Moment now) {
+    Moment last = renewed;
+    return last != null && now.since(last).compareTo(VALID) < 0;
+  }
+
+  /** Free for anybody at once, as client-go releases it. */
+  static LeaseSpec released(LeaseSpec held) {
+    return new LeaseSpecBuilder(held).withHolderIdentity("").withLeaseDurationSeconds(1).build();
+  }
+
+  static String holder(@Nullable LeaseSpec spec) {
+    return spec == null ? "" : Objects.requireNonNullElse(spec.getHolderIdentity(), "");
+  }
+
+  private static int transitions(LeaseSpec spec) {
+    return Objects.requireNonNullElse(spec.getLeaseTransitions(), 0);
+  }
+}

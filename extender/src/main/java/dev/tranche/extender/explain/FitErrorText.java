@@ -1,0 +1,108 @@
+package dev.tranche.extender.explain;
+
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.Placer;
+import dev.tranche.extender.placement.Reason;
+import dev.tranche.extender.snapshot.NodeFit;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** Refusals GPU by GPU, for people. */
+public final class FitErrorText {
+  /** The API server refuses a longer one. */
+  private static final int EVENT_CHARS_MAX = 1_000;
+
+  private static final int EVENT_NODES_MAX = 3;
+
+  private FitErrorText() {}
+
+  /** {@code gpu 0: 1 of 10 replicas free, needs 3}. */
+  static String gpu(NodeFit evaluation, GpuView gpu) {
+    String free =
+        "gpu %d: %d of %d replicas free, needs %s"
+            .formatted(gpu.index(), gpu.freeReplicas(), gpu.replicas(), needs(evaluation));
+    Optional<Reason> ineligible = Placer.ineligible(evaluation.ask(), gpu);
+    if (ineligible.isPresent()) {
+      return free + "; " + why(ineligible.get(), evaluation, gpu);
+    }
+    if (gpu.replicasByMemory() < gpu.freeReplicas()) {
+      return free
+          + "; real free memory %s backs %d replicas"
+              .formatted(bytes(gpu.memoryFreeBytes()), gpu.replicasByMemory());
+    }
+    if (gpu.freeClients() != GpuView.UNLIMITED) {
+      return free + "; %d MPS client slots free".formatted(gpu.freeClients());
+    }
+    return free;
+  }
+
+  private static String why(Reason reason, NodeFit evaluation, GpuView gpu) {
+    return switch (reason) {
+      case NO_GPU -> "it serves " + gpu.resource();
+      case OTHER_REPLICAS ->
+          "the share was sized for GPUs of %d replicas; delete the pod and have it created again"
+              .formatted(evaluation.ask().demand().replicasPerGpu());
+      case NOT_ALLOWED -> gpu.model() + " " + gpu.uuid() + " is not in the pod's lists";
+      case UNFIT -> unfit(gpu);
+      default -> reason.sentence();
+    };
+  }
+
+  private static String unfit(GpuView gpu) {
+    String state = gpu.healthy() ? "cordoned" : "unhealthy";
+    return gpu.unfitBecause().isEmpty() ? state : state + ": " + gpu.unfitBecause();
+  }
+
+  /**
+   * What the most roomy of those GPUs of a node that may serve the pod could take, in replicas; the
+   * node's sum may be more.
+   */
+  static int largestHole(NodeFit evaluation) {
+    return evaluation.gpus().stream()
+        .filter(g -> g.freeClients() > 0 && Placer.ineligible(evaluation.ask(), g).isEmpty())
+        .mapToInt(g -> Math.min(g.freeReplicas(), g.replicasByMemory()))
+        .max()
+        .orElse(0);
+  }
+
+  /** The pod's largest share; how many of them, if several. */
+  private static String needs(NodeFit evaluation) {
+    var demand = evaluation.ask().demand();
+    if (demand.onOneGpu()) {
+      return Integer.toString(demand.peakReplicas());
+    }
+    var shares = demand.containers().stream().flatMap(c -> c.shares().stream()).toList();
+    int largest = shares.stream().mapToInt(Integer::intValue).max().orElse(0);
+    return shares.size() == 1 ? Integer.toString(largest) : shares + " in all";
+  }
+
+  static String node(NodeFit evaluation) {
+    String reason = evaluation.outcome().refusal().map(Reason::sentence).orElse("fits");
+    var text = new StringBuilder("node ").append(evaluation.node()).append(": ").append(reason);
+    if (!evaluation.gpus().isEmpty()) {
+      text.append("; largest hole ").append(largestHole(evaluation));
+    }
+    evaluation.gpus().forEach(gpu -> text.append("; ").append(gpu(evaluation, gpu)));
+    return text.toString();
+  }
+
+  /** One event's text: the nodes nearest to fitting first. */
+  static String event(List<NodeFit> evaluations) {
+    var nearest =
+        Refusals.of(evaluations).nearest().stream()
+            .limit(EVENT_NODES_MAX)
+            .map(FitErrorText::node)
+            .toList();
+    String text = "no GPU has room. " + String.join(". ", nearest);
+    int more = evaluations.size() - nearest.size();
+    if (more > 0) {
+      text += ". And " + more + " more nodes: /explain tells";
+    }
+    return text.length() <= EVENT_CHARS_MAX ? text : text.substring(0, EVENT_CHARS_MAX - 1) + "…";
+  }
+
+  static String bytes(long bytes) {
+    return String.format(Locale.ROOT, "%.1f GiB", bytes / (double) (1L << 30));
+  }
+}

@@ -1,0 +1,40 @@
+package dev.tranche.extender.http;
+
+import dev.tranche.extender.explain.Inspection;
+import io.vertx.core.Future;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The newest picture of all that the extender knows, shared by all who ask: it costs time of the
+ * loop that decides, so one is taken at a time, and one a second at most.
+ */
+public final class InspectionCache {
+  static final long AGE_MS_MAX = 1_000;
+
+  private final Supplier<Future<Inspection>> taken;
+  private final LongSupplier clockMs;
+  private @Nullable Future<Inspection> latest;
+  private long atMs;
+
+  /**
+   * @param taken on the loop
+   */
+  public InspectionCache(Supplier<Future<Inspection>> taken, LongSupplier clockMs) {
+    this.taken = taken;
+    this.clockMs = clockMs;
+  }
+
+  public synchronized Future<Inspection> latest() {
+    Future<Inspection> known = latest;
+    long nowMs = clockMs.getAsLong();
+    if (known != null && (!known.isComplete() || nowMs - atMs < AGE_MS_MAX)) {
+      return known;
+    }
+    Future<Inspection> fresh = taken.get();
+    latest = fresh;
+    atMs = nowMs;
+    return fresh;
+  }
+}

@@ -1,0 +1,63 @@
+package dev.tranche.extender.http;
+
+import io.vertx.core.Future;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerResponse;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Writes a long page in pieces from a worker, each when the connection has taken the one before:
+ * what is told of tens of thousands of GPUs must not lie in memory whole.
+ */
+final class PageStreamer extends OutputStream {
+  private static final int PIECE_BYTES = 64 * 1024;
+
+  /** Whoever reads more slowly is left. */
+  private static final long TAKEN_S_MAX = 20;
+
+  private final HttpServerResponse response;
+  private Buffer piece = Buffer.buffer(PIECE_BYTES);
+
+  PageStreamer(HttpServerResponse response) {
+    this.response = response.setChunked(true);
+  }
+
+  @Override
+  public void write(int octet) throws IOException {
+    piece.appendByte((byte) octet);
+    sendIfFull();
+  }
+
+  @Override
+  public void write(byte[] bytes, int offset, int length) throws IOException {
+    piece.appendBytes(bytes, offset, length);
+    sendIfFull();
+  }
+
+  private void sendIfFull() throws IOException {
+    if (piece.length() >= PIECE_BYTES) {
+      taken(response.write(piece));
+      piece = Buffer.buffer(PIECE_BYTES);
+    }
+  }
+
+  @Override
+  public void close() throws IOException {
+    taken(response.end(piece));
+  }
+
+  private static void taken(Future<Void> written) throws IOException {
+    try {
+      written.toCompletionStage().toCompletableFuture().get(TAKEN_S_MAX, TimeUnit.SECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    } catch (ExecutionException | TimeoutException e) {
+      throw new IOException("the page's reader takes no more", e);
+    }
+  }
+}

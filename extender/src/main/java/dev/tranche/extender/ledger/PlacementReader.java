@@ -1,0 +1,128 @@
+package dev.tranche.extender.ledger;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.placement.Placement;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+import org.jspecify.annotations.Nullable;
+
+/** Works out where a pod is from what its annotation or the kubelet says. */
+final class PlacementReader {
+  /**
+   * @param exact share by share; otherwise it holds more rather than less than the pod has
+   */
+  record Found(Placement placement, boolean exact) {
+    boolean onTheGpusOf(Found other) {
+      return placement.held().keySet().equals(other.placement().held().keySet());
+    }
+  }
+
+  private PlacementReader() {}
+
+  /** By {@code tranche.dev/gpu}: one uuid for all shares, or one per share. */
+  static Optional<Found> byAnnotation(PodFacts pod, int nodeReplicas) {
+    @Nullable String value = pod.annotations().get(Names.GPU);
+    if (value == null || value.isBlank()) {
+      return Optional.empty();
+    }
+    List<String> uuids = List.of(value.strip().split("\\s*,\\s*", -1));
+    Demand demand = pod.demand(nodeReplicas);
+    int shares = demand.containers().stream().mapToInt(c -> c.shares().size()).sum();
+    if (uuids.size() == 1) {
+      return Optional.of(new Found(onOne(demand, uuids.getFirst()), true));
+    }
+    return Optional.of(
+        uuids.size() == shares && !demand.onOneGpu()
+            ? new Found(inOrder(demand, uuids), true)
+            : new Found(atMost(demand, uuids), false));
+  }
+
+  /** What a node echoes names no init containers; what they need beyond the others is the pod's. */
+  static Found byEcho(PodFacts pod, Placement echoed, int nodeReplicas) {
+    Demand demand = pod.demand(nodeReplicas);
+    boolean peak = demand.onOneGpu() && echoed.held().size() == 1;
+    return new Found(peak ? onOne(demand, echoed.held().keySet().iterator().next()) : echoed, true);
+  }
+
+  private static Placement onOne(Demand demand, String uuid) {
+    var containers = new ArrayList<Placement.Container>();
+    for (Demand.Container c : Placement.steered(demand)) {
+      var share = new Placement.Share(uuid, c.replicas());
+      containers.add(new Placement.Container(c.name(), List.of(share)));
+    }
+    return new Placement(containers, Map.of(uuid, demand.peakReplicas()));
+  }
+
+  private static Placement inOrder(Demand demand, List<String> uuids) {
+    var containers = new ArrayList<Placement.Container>();
+    int at = 0;
+    for (Demand.Container c : demand.containers()) {
+      var shares = new ArrayList<Placement.Share>();
+      for (int replicas : c.shares()) {
+        shares.add(new Placement.Share(uuids.get(at++), replicas));
+      }
+      containers.add(new Placement.Container(c.name(), shares));
+    }
+    return Placement.of(containers);
+  }
+
+  /** A split share: which part is where only the kubelet knows, so each GPU may hold all of it. */
+  private static Placement atMost(Demand demand, List<String> uuids) {
+    var held = new HashMap<String, Integer>();
+    int each = Math.min(demand.peakReplicas(), demand.replicasPerGpu());
+    uuids.forEach(uuid -> held.put(uuid, each));
+    return new Placement(List.of(), held);
+  }
+
+  /**
+   * By the kubelet: it omits ordinary init containers and may have been asked in the middle of an
+   * admission, so only a complete answer counts.
+   *
+   * @param read replicas per uuid by container
+   * @param before GPUs that the pod was taken to hold; what init containers had may be on each
+   */
+  static Optional<Placement> byReadBack(
+      PodFacts pod, Map<String, Map<String, Integer>> read, Set<String> before, int nodeReplicas) {
+    Demand demand = pod.demand(nodeReplicas);
+    var containers = new ArrayList<Placement.Container>();
+    var held = new HashMap<String, Integer>();
+    for (Demand.Container c : demand.containers()) {
+      Map<String, Integer> devices = read.getOrDefault(c.name(), Map.of());
+      int seen = devices.values().stream().mapToInt(Integer::intValue).sum();
+      if (c.kind() != Demand.Kind.INIT && seen != c.replicas()) {
+        return Optional.empty();
+      }
+      var shares = new ArrayList<Placement.Share>();
+      devices.forEach((uuid, n) -> shares.add(new Placement.Share(uuid, n)));
+      devices.forEach((uuid, n) -> held.merge(uuid, n, Integer::sum));
+      containers.add(new Placement.Container(c.name(), shares));
+    }
+    if (held.isEmpty()) {
+      return Optional.empty();
+    }
+    if (demand.onOneGpu()) {
+      leftByInit(demand, held, before);
+    }
+    return Optional.of(new Placement(containers, held));
+  }
+
+  /** What init containers had beyond the others stays the pod's, on a GPU that it holds anyway. */
+  private static void leftByInit(Demand demand, Map<String, Integer> held, Set<String> before) {
+    int seen = held.values().stream().mapToInt(Integer::intValue).sum();
+    int left = demand.peakReplicas() - seen;
+    if (left <= 0) {
+      return;
+    }
+    boolean several = before.size() > 1 && before.containsAll(held.keySet());
+    List<String> on = List.copyOf(several ? before : held.keySet());
+    for (String uuid : several ? on : on.subList(0, 1)) {
+      int most = Math.max(demand.replicasPerGpu(), held.getOrDefault(uuid, 0));
+      held.merge(uuid, left, (has, more) -> Math.min(most, has + more));
+    }
+  }
+}

@@ -1,0 +1,209 @@
+package dev.tranche.extender.score.packing;
+
+import dev.tranche.extender.placement.AllowList;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Queue;
+
+/**
+ * Keeps the last rooms for pods of many GPUs: they are rare, so that what fills best starves them.
+ * Each room that could take one has a price: the GPUs of such a pod times the chance that more of
+ * them come than there are rooms. Besides the shapes seen, almost the whole of each kind of node
+ * counts as one that may come.
+ */
+final class LargePodReserve {
+  private static final int KINDS_MAX = 32;
+  private static final int GUARDED_MAX = 64;
+
+  /** Some 10 MB. */
+  private static final int ROOMS_MAX = 30_000;
+
+  /** A pod that asks for a whole node leaves some of it to the system's own pods. */
+  private static final double ALMOST = 0.95;
+
+  /** Above what packing gains or loses by one choice. */
+  private static final double PRICE = 10;
+
+  /**
+   * As long as no pod of so many GPUs was seen, nothing speaks for a room of theirs but that they
+   * would need it whole: others go elsewhere where that costs little.
+   */
+  private static final double UNSEEN_PRICE = 0.02;
+
+  /** Pods by which it shows that large ones have become more frequent. */
+  private static final int LATELY_PODS = 200;
+
+  /** Before anything is seen: one such pod in a thousand, give or take a lot. */
+  private static final double PRIOR_PODS = 0.5;
+
+  private static final double PRIOR_OF = 500;
+
+  private final Shapes shapes;
+  private final Map<String, Shape> kinds = new LinkedHashMap<>();
+  private final Map<FreeCapacity, int[]> known = new HashMap<>();
+  private final Queue<Shape> lately = new ArrayDeque<>();
+  private List<Shape> guarded = List.of();
+
+  /** By what is guarded: pods that needed as much, and those of the last ones. */
+  private int[] seen = {};
+
+  private int[] seenLately = {};
+  private boolean[] unseen = {};
+  private double[] prices = {};
+  private boolean relist = true;
+  private boolean recount;
+
+  LargePodReserve(Shapes shapes) {
+    this.shapes = shapes;
+  }
+
+  /** A pod was counted. */
+  void counted(Shape shape) {
+    relist |= shape.large();
+    lately.add(shape);
+    recount |= lately.size() > LATELY_PODS && lately.remove().large();
+  }
+
+  /** Sets the prices for a choice among these rooms. */
+  void price(List<FreeCapacity> rooms) {
+    for (FreeCapacity room : rooms) {
+      if (room.unused() && !known.containsKey(room)) {
+        learn(room);
+      }
+    }
+    if (relist) {
+      list();
+    }
+    if (recount) {
+      count();
+    }
+    long[] held = new long[guarded.size()];
+    double freeMilli = 0;
+    for (FreeCapacity room : rooms) {
+      freeMilli += room.freeMilli();
+      int[] holds = holds(room);
+      for (int i = 0; i < held.length; i++) {
+        held[i] += holds[i];
+      }
+    }
+    double toCome = freeMilli / shapes.meanMilli();
+    prices = new double[held.length];
+    for (int i = 0; i < prices.length; i++) {
+      double chance =
+          Math.max(
+              chance(held[i], seen[i], shapes.total(), PRIOR_OF, toCome),
+              chance(held[i], seenLately[i], lately.size(), LATELY_PODS, toCome));
+      prices[i] = (PRICE * chance + (unseen[i] ? UNSEEN_PRICE : 0)) * guarded.get(i).totalMilli();
+    }
+  }
+
+  /** Whether there is any price now. */
+  boolean prices() {
+    return Arrays.stream(prices).anyMatch(price -> price > 0);
+  }
+
+  /** What it costs the large pods that one room becomes another, by the last prices. */
+  double cost(FreeCapacity before, FreeCapacity after) {
+    int[] had = holds(before);
+    int[] has = holds(after);
+    double cost = 0;
+    for (int i = 0; i < prices.length; i++) {
+      if (has[i] < had[i]) {
+        cost = Math.max(cost, prices[i] * (had[i] - has[i]));
+      }
+    }
+    return cost;
+  }
+
+  private void learn(FreeCapacity room) {
+    int count = room.gpuMilli().length;
+    if (count < 2) {
+      return;
+    }
+    var whole =
+        new Shape(
+            (long) (room.cpuMilli() * ALMOST),
+            (long) (room.memoryMib() * ALMOST),
+            count,
+            Shape.WHOLE_MILLI,
+            AllowList.ANY);
+    String kind = room.model() + "/" + count;
+    Shape before = kinds.get(kind);
+    if ((before == null && kinds.size() < KINDS_MAX)
+        || (before != null && !before.covers(whole) && whole.covers(before))) {
+      kinds.put(kind, whole);
+      relist = true;
+    }
+  }
+
+  private void list() {
+    relist = false;
+    recount = true;
+    var all = new ArrayList<>(kinds.values());
+    shapes.large().stream().filter(s -> !all.contains(s)).forEach(all::add);
+    guarded = List.copyOf(all.subList(0, Math.min(all.size(), GUARDED_MAX)));
+    known.clear();
+  }
+
+  private void count() {
+    recount = false;
+    int largest = shapes.large().stream().mapToInt(Shape::count).max().orElse(0);
+    seen = new int[guarded.size()];
+    seenLately = new int[guarded.size()];
+    unseen = new boolean[guarded.size()];
+    for (int i = 0; i < seen.length; i++) {
+      Shape shape = guarded.get(i);
+      seen[i] = shapes.covering(shape);
+      seenLately[i] = (int) lately.stream().filter(pod -> pod.covers(shape)).count();
+      unseen[i] = largest < shape.count();
+    }
+  }
+
+  /**
+   * That more pods come than there are rooms.
+   *
+   * @param priorOf pods that are added to those counted
+   */
+  private static double chance(long rooms, int seen, int of, double priorOf, double toCome) {
+    double strength = seen + PRIOR_PODS * priorOf / PRIOR_OF;
+    return atLeast(rooms, strength, toCome / (toCome + of + priorOf));
+  }
+
+  private int[] holds(FreeCapacity room) {
+    if (known.size() >= ROOMS_MAX) {
+      known.clear();
+    }
+    return known.computeIfAbsent(
+        room,
+        r ->
+            guarded.stream()
+                .mapToInt(s -> s.models().admits(r.model()) ? r.holds(s) : 0)
+                .toArray());
+  }
+
+  /**
+   * The chance of at least so many: negative binomial, as of a rate that is itself only estimated.
+   *
+   * @param strength how many were seen, with the prior
+   * @param part of the pods that is yet to come, of all with the prior
+   */
+  static double atLeast(long number, double strength, double part) {
+    double mean = strength * part / (1 - part);
+    double deviation = Math.sqrt(mean / (1 - part));
+    if (number > mean + 12 * deviation + 12) {
+      return 0;
+    }
+    double chance = Math.pow(1 - part, strength);
+    double fewer = 0;
+    for (long i = 0; i < number; i++) {
+      fewer += chance;
+      chance *= (strength + i) / (i + 1) * part;
+    }
+    return Math.max(0, 1 - fewer);
+  }
+}

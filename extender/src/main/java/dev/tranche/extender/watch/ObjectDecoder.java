@@ -1,0 +1,247 @@
+package dev.tranche.extender.watch;
+
+import com.google.protobuf.CodedInputStream;
+import io.fabric8.kubernetes.api.model.HasMetadata;
+import io.fabric8.kubernetes.api.model.KubernetesResourceList;
+import io.fabric8.kubernetes.api.model.ListMeta;
+import io.fabric8.kubernetes.api.model.Status;
+import io.fabric8.kubernetes.api.model.WatchEvent;
+import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads what the API server sends of one kind, in protobuf or JSON.
+ *
+ * @see <a href="https://kubernetes.io/docs/reference/using-api/api-concepts/#protobuf-encoding">the
+ *     envelope of protobuf messages</a>
+ */
+final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
+  private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";
+
+  /** Before an Unknown that wraps the message. */
+  private static final byte[] MAGIC = {'k', '8', 's', 0};
+
+  private static final int UNKNOWN_RAW = 2;
+
+  /** Few are larger, and those are read, too. */
+  private static final int OBJECT_BYTES = 1 << 16;
+
+  private final ResourceKind<M, T> kind;
+  private final KubernetesSerialization json;
+
+  ObjectDecoder(ResourceKind<M, T> kind, KubernetesSerialization json) {
+    this.kind = kind;
+    this.json = json;
+  }
+
+  /** What we can read, best first. */
+  String accept() {
+    return kind.ofMessage() == null ? "application/json" : PROTOBUF + ",application/json";
+  }
+
+  /**
+   * Reads one page of a list, object by object: the whole need not be there at once.
+   *
+   * @param contentType null: JSON
+   */
+  dev.tranche.extender.watch.WatchEvent.Page<T> page(InputStream body, @Nullable String contentType)
+      throws IOException {
+    if (contentType == null || !contentType.startsWith(PROTOBUF)) {
+      KubernetesResourceList<M> list = json.unmarshal(body, kind.listType());
+      ListMeta meta = list.getMetadata();
+      String next = meta.getContinue() == null ? "" : meta.getContinue();
+      return page(
+          list.getItems().stream().map(object -> seen("", object)).toList(),
+          String.valueOf(meta.getResourceVersion()),
+          next);
+    }
+    if (!Arrays.equals(body.readNBytes(MAGIC.length), MAGIC)) {
+      throw new IOException("no protobuf of Kubernetes, whatever its content type says");
+    }
+    var in = CodedInputStream.newInstance(body, OBJECT_BYTES);
+    var items = new ArrayList<dev.tranche.extender.watch.WatchEvent<T>>();
+    var meta = new String[] {"", ""};
+    unwrap(
+        in,
+        number ->
+            switch (number) {
+              case 1 -> ProtobufFields.message(in, of -> listMeta(in, of, meta));
+              case 2 -> items.add(seen("", in));
+              default -> false;
+            });
+    if (meta[0].isEmpty()) {
+      throw new IOException("a list without a resourceVersion");
+    }
+    return page(items, meta[0], meta[1]);
+  }
+
+  private static <T extends WatchedObject> dev.tranche.extender.watch.WatchEvent.Page<T> page(
+      List<dev.tranche.extender.watch.WatchEvent<T>> objects, String version, String next) {
+    var items = new ArrayList<T>(objects.size());
+    var unread = new ArrayList<dev.tranche.extender.watch.WatchEvent.Unread<T>>();
+    for (dev.tranche.extender.watch.WatchEvent<T> object : objects) {
+      switch (object) {
+        case dev.tranche.extender.watch.WatchEvent.Seen<T>(T item) -> items.add(item);
+        case dev.tranche.extender.watch.WatchEvent.Unread<T> other -> unread.add(other);
+        default -> throw new IllegalStateException("no list brings " + object);
+      }
+    }
+    return new dev.tranche.extender.watch.WatchEvent.Page<>(items, unread, version, next);
+  }
+
+  private static boolean listMeta(CodedInputStream in, int number, String[] into)
+      throws IOException {
+    boolean wanted = number == 2 || number == 3;
+    if (wanted) {
+      into[number - 2] = in.readString();
+    }
+    return wanted;
+  }
+
+  private static void unwrap(CodedInputStream in, ProtobufFields.Field field) throws IOException {
+    ProtobufFields.fields(in, number -> number == UNKNOWN_RAW && ProtobufFields.message(in, field));
+  }
+
+  /** An embedded one; whatever is wrong with it, the next begins where it ends. */
+  private dev.tranche.extender.watch.WatchEvent<T> seen(String type, CodedInputStream in)
+      throws IOException {
+    ByteBuffer message = in.readByteBuffer();
+    try {
+      ResourceKind.Reader<T> reader = Objects.requireNonNull(kind.ofMessage());
+      return change(type, reader.read(CodedInputStream.newInstance(message.duplicate())));
+    } catch (IOException | RuntimeException unreadable) {
+      return new dev.tranche.extender.watch.WatchEvent.Unread<>(
+          key(message), unreadable.toString(), type.equals("DELETED"));
+    }
+  }
+
+  private dev.tranche.extender.watch.WatchEvent<T> seen(String type, M object) {
+    try {
+      return change(type, kind.ofModel().apply(object));
+    } catch (RuntimeException unreadable) {
+      var meta = object.getMetadata();
+      String key = key(meta.getNamespace(), meta.getName());
+      return new dev.tranche.extender.watch.WatchEvent.Unread<>(
+          key, unreadable.toString(), type.equals("DELETED"));
+    }
+  }
+
+  /** As much as can be read; every object's first field is its metadata. */
+  private static String key(ByteBuffer message) {
+    var text = new String[] {"", ""};
+    try {
+      var in = CodedInputStream.newInstance(message);
+      ProtobufFields.fields(
+          in, number -> number == 1 && ProtobufFields.message(in, of -> name(in, of, text)));
+    } catch (IOException | RuntimeException unreadable) {
+      // What came before it is known.
+    }
+    return key(text[0], text[1]);
+  }
+
+  private static boolean name(CodedInputStream in, int number, String[] into) throws IOException {
+    return switch (number) {
+      case 1 -> ProtobufFields.text(in, into, 1);
+      case 3 -> ProtobufFields.text(in, into, 0);
+      default -> false;
+    };
+  }
+
+  private static String key(@Nullable String namespace, @Nullable String name) {
+    String named = name == null ? "" : name;
+    return namespace == null || namespace.isEmpty() ? named : namespace + "/" + named;
+  }
+
+  /** Reads one event of a watch. */
+  dev.tranche.extender.watch.WatchEvent<T> change(String text) {
+    WatchEvent event = json.unmarshal(text, WatchEvent.class);
+    if (event.getObject() instanceof Status status) {
+      int code = status.getCode() == null ? 0 : status.getCode();
+      return new dev.tranche.extender.watch.WatchEvent.Ended<>(
+          code, String.valueOf(status.getMessage()));
+    }
+    M object = kind.type().cast(event.getObject());
+    return event.getType().equals("BOOKMARK")
+        ? new dev.tranche.extender.watch.WatchEvent.Bookmark<>(
+            object.getMetadata().getResourceVersion())
+        : seen(event.getType(), object);
+  }
+
+  /** Reads one event of a watch. */
+  dev.tranche.extender.watch.WatchEvent<T> change(ByteBuffer message) throws IOException {
+    var in = CodedInputStream.newInstance(message);
+    in.enableAliasing(true);
+    var type = new StringBuilder();
+    var changes = new ArrayList<dev.tranche.extender.watch.WatchEvent<T>>(1);
+    ProtobufFields.fields(
+        in,
+        number ->
+            switch (number) {
+              case 1 -> {
+                type.append(in.readString());
+                yield true;
+              }
+              case 2 ->
+                  ProtobufFields.message(
+                      in, raw -> raw == 1 && changes.add(embedded(in, type.toString())));
+              default -> false;
+            });
+    if (changes.isEmpty()) {
+      throw new IOException("a watch event \"" + type + "\" without an object");
+    }
+    return changes.getFirst();
+  }
+
+  private dev.tranche.extender.watch.WatchEvent<T> embedded(CodedInputStream in, String type)
+      throws IOException {
+    int limit = in.pushLimit(in.readRawVarint32());
+    in.skipRawBytes(MAGIC.length);
+    var changes = new ArrayList<dev.tranche.extender.watch.WatchEvent<T>>(1);
+    ProtobufFields.fields(
+        in,
+        number ->
+            number == UNKNOWN_RAW
+                && changes.add(type.equals("ERROR") ? status(in) : seen(type, in)));
+    in.popLimit(limit);
+    if (changes.isEmpty()) {
+      throw new IOException("a watch event \"" + type + "\" with an empty object");
+    }
+    return changes.getFirst();
+  }
+
+  private dev.tranche.extender.watch.WatchEvent<T> status(CodedInputStream in) throws IOException {
+    var code = new int[1];
+    var message = new StringBuilder();
+    ProtobufFields.message(
+        in,
+        number ->
+            switch (number) {
+              case 3 -> {
+                message.append(in.readString());
+                yield true;
+              }
+              case 6 -> {
+                code[0] = in.readInt32();
+                yield true;
+              }
+              default -> false;
+            });
+    return new dev.tranche.extender.watch.WatchEvent.Ended<>(code[0], message.toString());
+  }
+
+  private dev.tranche.extender.watch.WatchEvent<T> change(String type, T item) {
+    return switch (type) {
+      case "DELETED" -> new dev.tranche.extender.watch.WatchEvent.Gone<>(item);
+      case "BOOKMARK" ->
+          new dev.tranche.extender.watch.WatchEvent.Bookmark<>(item.resourceVersion());
+      default -> new dev.tranche.extender.watch.WatchEvent.Seen<>(item);
+    };
+  }
+}

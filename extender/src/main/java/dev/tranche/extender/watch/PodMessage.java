@@ -1,0 +1,148 @@
+package dev.tranche.extender.watch;
+
+import com.google.protobuf.CodedInputStream;
+import dev.tranche.extender.ledger.PodDraft;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.packing.HostRequest;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Reads of a Pod's protobuf message what {@link PodReader} reads of its JSON.
+ *
+ * @see <a
+ *     href="https://github.com/kubernetes/kubernetes/blob/v1.34.4/staging/src/k8s.io/api/core/v1/generated.proto">the
+ *     numbers of its fields</a>
+ */
+final class PodMessage {
+  private final PodDraft draft = new PodDraft();
+  private final Map<String, String> overhead = new HashMap<>();
+  private String namespace = "";
+  private String name = "";
+  private String uid = "";
+  private String resourceVersion = "";
+  private String scheduler = "";
+  private @Nullable String node;
+
+  PodMessage read(CodedInputStream in) throws IOException {
+    ProtobufFields.fields(
+        in,
+        number ->
+            switch (number) {
+              case 1 -> ProtobufFields.message(in, of -> metadata(in, of));
+              case 2 -> ProtobufFields.message(in, of -> spec(in, of));
+              case 3 -> ProtobufFields.message(in, of -> status(in, of));
+              default -> false;
+            });
+    return this;
+  }
+
+  WatchedPod shown(List<String> resources, boolean packs) {
+    draft.identity(namespace, name, uid).overhead(overhead);
+    Optional<PodFacts> facts = draft.facts(resources);
+    Optional<String> unmetShare = draft.unmetShare(resources);
+    boolean matters = packs || facts.isPresent() || unmetShare.isPresent();
+    HostRequest host = matters ? draft.host() : HostRequest.NONE;
+    return new WatchedPod(
+        namespace + "/" + name,
+        uid,
+        resourceVersion,
+        node,
+        draft.ended(),
+        facts,
+        host,
+        scheduler,
+        unmetShare,
+        matters);
+  }
+
+  private boolean metadata(CodedInputStream in, int number) throws IOException {
+    switch (number) {
+      case 1 -> name = in.readString();
+      case 3 -> namespace = in.readString();
+      case 5 -> uid = in.readString();
+      case 6 -> resourceVersion = in.readString();
+      case 8 -> draft.createdAtMs(timeMs(in));
+      case 9 -> draft.leaving(ProtobufFields.seconds(in) != 0);
+      case 11 -> ProtobufFields.entry(in, draft::label);
+      case 12 -> ProtobufFields.entry(in, draft::annotation);
+      default -> {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private static long timeMs(CodedInputStream in) throws IOException {
+    return TimeUnit.SECONDS.toMillis(ProtobufFields.seconds(in));
+  }
+
+  private boolean spec(CodedInputStream in, int number) throws IOException {
+    switch (number) {
+      case 2 -> container(in, false);
+      case 10 -> {
+        node = in.readString();
+        draft.node(node);
+      }
+      case 19 -> scheduler = in.readString().intern();
+      case 20 -> container(in, true);
+      case 25 -> draft.priority(in.readInt32());
+      case 32 -> ProtobufFields.quantity(in, overhead);
+      default -> {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  private void container(CodedInputStream in, boolean init) throws IOException {
+    var own = new String[] {"", ""};
+    var limits = new HashMap<String, String>();
+    var requests = new HashMap<String, String>();
+    ProtobufFields.message(
+        in,
+        number -> {
+          switch (number) {
+            case 1 -> own[0] = in.readString();
+            case 8 -> ProtobufFields.message(in, of -> resources(in, of, limits, requests));
+            case 24 -> own[1] = in.readString();
+            default -> {
+              return false;
+            }
+          }
+          return true;
+        });
+    if (init) {
+      draft.initContainer(own[0], own[1], limits, requests);
+    } else {
+      draft.container(own[0], limits, requests);
+    }
+  }
+
+  private static boolean resources(
+      CodedInputStream in, int number, Map<String, String> limits, Map<String, String> requests)
+      throws IOException {
+    return switch (number) {
+      case 1 -> ProtobufFields.quantity(in, limits);
+      case 2 -> ProtobufFields.quantity(in, requests);
+      default -> false;
+    };
+  }
+
+  private boolean status(CodedInputStream in, int number) throws IOException {
+    switch (number) {
+      case 1 -> draft.phase(in.readString());
+      case 7 -> draft.startedAtMs(timeMs(in));
+      case 11 -> draft.nominatedNode(in.readString());
+      default -> {
+        return false;
+      }
+    }
+    return true;
+  }
+}

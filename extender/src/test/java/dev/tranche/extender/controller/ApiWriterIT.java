@@ -1,0 +1,116 @@
+package dev.tranche.extender.controller;
+
+import static java.util.concurrent.TimeUnit.SECONDS;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.client.ApiClient;
+import dev.tranche.extender.client.transport.VertxTransport;
+import dev.tranche.extender.ledger.PodDraft;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.verb.ApiServer.BindOutcome;
+import io.fabric8.kubernetes.api.model.EventBuilder;
+import io.fabric8.kubernetes.client.Config;
+import io.fabric8.kubernetes.client.ConfigBuilder;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerRequest;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** Calls of one kind do not keep those of another waiting. */
+final class ApiWriterIT {
+  private static final int CALL_MS = 60_000;
+
+  private final Vertx vertx = Vertx.vertx();
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final AtomicInteger bindings = new AtomicInteger();
+  private HttpServer server;
+  private KubernetesClient client;
+  private ApiWriter api;
+
+  @BeforeEach
+  void start() {
+    server = vertx.createHttpServer().requestHandler(this::answer).listen(0, "localhost").await();
+    Config config =
+        new ConfigBuilder(Config.empty())
+            .withMasterUrl("http://localhost:" + server.actualPort())
+            .withHttp2Disable(true)
+            .build();
+    client =
+        new KubernetesClientBuilder()
+            .withConfig(config)
+            .withHttpClientFactory(new VertxTransport())
+            .build();
+    api =
+        new ApiWriter(
+            ApiClient.once(client, CALL_MS),
+            List.of(Names.RESOURCE),
+            new ExtenderMetrics(registry));
+  }
+
+  @AfterEach
+  void stop() {
+    api.close();
+    client.close();
+    vertx.close().await();
+  }
+
+  /** Events are never answered. */
+  private void answer(HttpServerRequest request) {
+    if (String.valueOf(request.path()).endsWith("/binding")) {
+      bindings.incrementAndGet();
+      request.response().setStatusCode(201).end("{}");
+    } else if (!String.valueOf(request.path()).endsWith("/events")) {
+      request.response().end("{\"kind\":\"Node\",\"apiVersion\":\"v1\",\"metadata\":{}}");
+    }
+  }
+
+  private static PodFacts pod(String name) {
+    return new PodDraft()
+        .identity("team-a", name, name + "-uid")
+        .container("main", Map.of(Names.RESOURCE, "3"), Map.of())
+        .facts(List.of(Names.RESOURCE))
+        .orElseThrow();
+  }
+
+  @Test
+  void wakeUp_doesNotWaitForEvents() throws Exception {
+    for (int i = 0; i < 300; i++) {
+      api.explainRejection(pod("waiting-" + i), "no room");
+      var event =
+          new EventBuilder().withNewMetadata().withName("e" + i).withNamespace("ns").endMetadata();
+      var _ = api.event(event.build());
+    }
+    assertThat(api.wake("node-a").await(30, SECONDS)).isNotNull();
+  }
+
+  @Test
+  void bindingThatHasExpired_isNotSent() throws Exception {
+    assertThat(
+            api.bind(pod("p"), "a", "GPU-0", () -> Optional.of("another leads")).await(30, SECONDS))
+        .isEqualTo(new BindOutcome.Refused("another leads"));
+    assertThat(bindings).hasValue(0);
+    assertThat(registry.counter("tranche.extender.binds.expired").count()).isEqualTo(1);
+    assertThat(api.bind(pod("p"), "a", "GPU-0", Optional::empty).await(30, SECONDS))
+        .isEqualTo(new BindOutcome.Bound());
+    assertThat(bindings).hasValue(1);
+  }
+
+  @Test
+  void bindingAfterTheDrain_isRefused() throws Exception {
+    assertThat(api.drainBinds()).isTrue();
+    assertThat(api.bind(pod("p"), "a", "GPU-0", Optional::empty).await(30, SECONDS))
+        .isInstanceOf(BindOutcome.Refused.class);
+    assertThat(bindings).hasValue(0);
+  }
+}

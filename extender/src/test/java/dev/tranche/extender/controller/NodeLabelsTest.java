@@ -1,0 +1,294 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.SharingStrategy;
+import dev.tranche.extender.watch.GpuLabels;
+import io.vertx.core.Future;
+import io.vertx.core.json.JsonObject;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class NodeLabelsTest {
+  private static final String NODE = "node-1";
+  private final List<JsonObject> patches = new ArrayList<>();
+  private boolean deciding = true;
+  private boolean advertises = true;
+  private long nowMs;
+  private final NodeLabels labels =
+      new NodeLabels(
+          (node, patch) -> {
+            patches.add(new JsonObject(patch).getJsonObject("metadata"));
+            return Future.succeededFuture();
+          },
+          () -> deciding,
+          node -> advertises,
+          () -> nowMs);
+  private Map<String, String> onNode = new HashMap<>();
+  private String written = "";
+
+  private static Gpu.Builder gpu(String model, int replicas) {
+    return Gpu.newBuilder()
+        .setModel(model)
+        .setResource("nvidia.com/gpu")
+        .setReplicas(replicas)
+        .setShared(replicas > 1)
+        .setSharingStrategy(
+            replicas > 1
+                ? SharingStrategy.SHARING_STRATEGY_TIME_SLICING
+                : SharingStrategy.SHARING_STRATEGY_NONE)
+        .setMemoryTotalBytes(15_360L << 20);
+  }
+
+  private static NodeReport report(Gpu.Builder... gpus) {
+    var report = NodeReport.newBuilder();
+    List.of(gpus).forEach(report::addGpus);
+    return report.build();
+  }
+
+  private void watched() {
+    labels.seen(NODE, "1", Map.copyOf(onNode), written);
+  }
+
+  /** Carries the last patch out, as the API server would. */
+  private void patched() {
+    var patch = patches.getLast();
+    patch
+        .getJsonObject("labels")
+        .forEach(
+            e -> {
+              if (e.getValue() == null) {
+                onNode.remove(e.getKey());
+              } else {
+                onNode.put(e.getKey(), (String) e.getValue());
+              }
+            });
+    String now = patch.getJsonObject("annotations").getString("tranche.dev/node-labels");
+    written = now == null ? "" : now;
+    watched();
+  }
+
+  @Test
+  void sharedGpus_areLabelledAsFeatureDiscoveryWould_once() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
+    patched();
+    assertThat(onNode)
+        .containsExactlyInAnyOrderEntriesOf(
+            Map.of(
+                "nvidia.com/gpu.present", "true",
+                "nvidia.com/gpu.count", "2",
+                "nvidia.com/gpu.product", "Tesla-T4-SHARED",
+                "nvidia.com/gpu.memory", "15360",
+                "nvidia.com/gpu.replicas", "10",
+                "nvidia.com/gpu.sharing-strategy", "time-slicing",
+                "tranche.dev/gpu-memory-usable-mib", "15360"));
+    assertThat(patches.getLast().getString("resourceVersion")).isEqualTo("1");
+    labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
+    labels.tick();
+    assertThat(patches).hasSize(1);
+  }
+
+  @Test
+  void product_isSpeltAsFeatureDiscoverySpellsIt() {
+    assertThat(GpuLabels.of(report(gpu("NVIDIA A100-SXM4 (40GB)", 1))))
+        .containsEntry("nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB")
+        .containsEntry("nvidia.com/gpu.sharing-strategy", "none")
+        .containsEntry("nvidia.com/gpu.replicas", "1");
+    assertThat(GpuLabels.of(report(gpu("Tesla T4", 4).setResource("nvidia.com/gpu.shared"))))
+        .containsEntry("nvidia.com/gpu.product", "Tesla-T4");
+  }
+
+  @Test
+  void usableMemory_isTheSmallestGpus_withoutTheDriversPart() {
+    var gpus =
+        report(
+            gpu("Tesla T4", 10).setMemoryReservedBytes(500L << 20),
+            gpu("Tesla T4", 10).setMemoryReservedBytes(600L << 20));
+    assertThat(GpuLabels.of(gpus)).containsEntry("tranche.dev/gpu-memory-usable-mib", "14760");
+    assertThat(GpuLabels.of(report(gpu("Tesla T4", 10).setMemoryTotalBytes(0))))
+        .doesNotContainKeys("tranche.dev/gpu-memory-usable-mib", "nvidia.com/gpu.memory");
+  }
+
+  @Test
+  void usableMemory_goesWithThePlugin_whereFeatureDiscoveryRunsToo() {
+    onNode.put("nvidia.com/gfd.timestamp", "1700000000");
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    assertThat(onNode).containsEntry("tranche.dev/gpu-memory-usable-mib", "15360");
+    advertises = false;
+    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    labels.tick();
+    patched();
+    assertThat(onNode).doesNotContainKey("tranche.dev/gpu-memory-usable-mib");
+  }
+
+  @Test
+  void labelsOfOthers_areLeftAlone() {
+    onNode.put("nvidia.com/gpu.product", "Mine");
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    assertThat(onNode).containsEntry("nvidia.com/gpu.product", "Mine");
+    onNode.put("nvidia.com/gpu.count", "77");
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
+    labels.tick();
+    assertThat(onNode).containsEntry("nvidia.com/gpu.count", "77");
+    patched();
+    assertThat(written).doesNotContain("gpu.count").contains("gpu.replicas=10");
+  }
+
+  @Test
+  void featureDiscovery_takesOver_andNothingIsFoughtFor() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    onNode.put("nvidia.com/gfd.timestamp", "1700000000");
+    onNode.put("nvidia.com/gpu.replicas", "4");
+    watched();
+    labels.tick();
+    patched();
+    assertThat(written)
+        .isEqualTo("nvidia.com/gpu.present=true,tranche.dev/gpu-memory-usable-mib=15360");
+    assertThat(onNode)
+        .containsEntry("nvidia.com/gpu.replicas", "4")
+        .containsEntry("nvidia.com/gpu.count", "1");
+    labels.tick();
+    assertThat(patches).hasSize(2);
+  }
+
+  @Test
+  void nodeWithoutPlugin_losesWhatThePluginOffered_afterAWhile() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    advertises = false;
+    nowMs += NodeLabels.GONE_AFTER_MS;
+    labels.reported(NODE, report());
+    labels.tick();
+    assertThat(patches).hasSize(1);
+    nowMs++;
+    labels.tick();
+    patched();
+    assertThat(onNode)
+        .doesNotContainKeys(
+            "nvidia.com/gpu.replicas",
+            "nvidia.com/gpu.sharing-strategy",
+            "tranche.dev/gpu-memory-usable-mib");
+  }
+
+  /** The plugin's own DaemonSet may be selected by them, and would never come back. */
+  @Test
+  void whatSelectsThePluginsDaemonSet_staysForAsLongAsTheNode() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    advertises = false;
+    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    labels.tick();
+    patched();
+    Map<String, String> lasting =
+        Map.of(
+            "nvidia.com/gpu.present", "true",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.memory", "15360",
+            "nvidia.com/gpu.product", "Tesla-T4-SHARED");
+    assertThat(onNode).containsExactlyInAnyOrderEntriesOf(lasting);
+    nowMs += 10 * NodeLabels.GONE_AFTER_MS;
+    labels.tick();
+    assertThat(patches).hasSize(2);
+    labels.gone(NODE);
+    watched();
+    nowMs += NodeLabels.GONE_AFTER_MS + 1;
+    labels.tick();
+    assertThat(patches).as("of a new leader, too").hasSize(2);
+    labels.reported(NODE, report(gpu("Tesla T4", 4), gpu("Tesla T4", 4)));
+    patched();
+    assertThat(onNode)
+        .containsEntry("nvidia.com/gpu.count", "2")
+        .containsEntry("nvidia.com/gpu.replicas", "4");
+  }
+
+  /** Its reports may reach another replica, which would write the labels again. */
+  @Test
+  void nodeWithoutAReport_keepsOurLabels_whileTheKubeletAdvertises() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    nowMs += 2 * NodeLabels.GONE_AFTER_MS;
+    labels.tick();
+    assertThat(patches).hasSize(1);
+    advertises = false;
+    labels.tick();
+    assertThat(patches).hasSize(2);
+  }
+
+  @Test
+  void reportOfANodeThatIsGone_isIgnored() {
+    watched();
+    labels.gone(NODE);
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    watched();
+    labels.tick();
+    assertThat(patches).isEmpty();
+  }
+
+  @Test
+  void reportFromBeforeTheSilence_isNotInsistedOn() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    onNode.put("nvidia.com/gpu.replicas", "4");
+    written = written.replace("replicas=10", "replicas=4");
+    watched();
+    nowMs += NodeLabels.FRESH_MS + 1;
+    labels.tick();
+    assertThat(patches).hasSize(1);
+    nowMs--;
+    labels.tick();
+    assertThat(patches).hasSize(2);
+  }
+
+  /** Two replicas hear the node; the one whose stream goes on insists. */
+  @Test
+  void nodeThatReportsTheSameAgain_isInsistedOn_untilItsGpusHaveNoLabelsAnyMore() {
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    patched();
+    nowMs += NodeLabels.FRESH_MS + 1;
+    labels.reportedAgain(NODE);
+    takenAway();
+    assertThat(patches).hasSize(2);
+    patched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10).setResource("example.com/renamed")));
+    nowMs += NodeLabels.FRESH_MS + 1;
+    labels.reportedAgain(NODE);
+    takenAway();
+    assertThat(patches).hasSize(2);
+  }
+
+  private void takenAway() {
+    onNode.put("nvidia.com/gpu.replicas", "4");
+    written = written.replace("replicas=10", "replicas=4");
+    watched();
+    labels.tick();
+  }
+
+  @Test
+  void extenderThatDoesNotDecide_writesNothing() {
+    deciding = false;
+    watched();
+    labels.reported(NODE, report(gpu("Tesla T4", 10)));
+    assertThat(patches).isEmpty();
+    deciding = true;
+    labels.tick();
+    assertThat(patches).hasSize(1);
+  }
+}

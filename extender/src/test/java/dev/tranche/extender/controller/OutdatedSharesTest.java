@@ -1,0 +1,129 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.load.UsageDistribution;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.LoadForecast;
+import io.fabric8.kubernetes.api.model.Event;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+class OutdatedSharesTest {
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final List<Event> created = new ArrayList<>();
+  private boolean deciding = true;
+  private final OutdatedShares shares =
+      new OutdatedShares(
+          event -> {
+            created.add(event);
+            return Future.succeededFuture();
+          },
+          () -> deciding,
+          new ExtenderMetrics(registry));
+
+  private static PodFacts pod(String name, int stamped) {
+    return new PodFacts(
+        "uid-" + name,
+        "team-a",
+        name,
+        null,
+        false,
+        false,
+        Names.RESOURCE,
+        List.of(new Demand.Request("main", Demand.Kind.APP, 3)),
+        stamped == 0 ? Map.of() : Map.of(Names.REPLICAS_PER_GPU, Integer.toString(stamped)));
+  }
+
+  private void look(long nowMs, List<PodFacts> pods, int... replicas) {
+    shares.look(pods, () -> IntStream.of(replicas).mapToObj(OutdatedSharesTest::gpu), nowMs);
+    shares.tick();
+  }
+
+  private double pods() {
+    return registry.get("tranche.extender.outdated.share.pods").gauge().value();
+  }
+
+  @Test
+  void podOfANumberThatNoNodeHas_isToldOnce_afterAWhile() throws IOException {
+    List<PodFacts> pods = List.of(pod("a", 10));
+    look(0, pods, 4, 2);
+    look(OutdatedShares.AFTER_MS - 1, pods, 4, 2);
+    assertThat(created).isEmpty();
+    look(OutdatedShares.AFTER_MS, pods, 4, 2);
+    look(OutdatedShares.AFTER_MS + 10_000, pods, 4, 2);
+    assertThat(created).hasSize(1);
+    Event event = created.getFirst();
+    assertThat(event.getInvolvedObject().getUid()).isEqualTo("uid-a");
+    assertThat(event.getReason()).isEqualTo("GpuReplicasChanged");
+    assertThat(event.getMessage()).contains("GPUs of 10 replicas", "GPUs of 2, 4", "Delete");
+    assertThat(Files.readString(Path.of("../docs/errors.md"))).contains("`GpuReplicasChanged`");
+    assertThat(pods()).isEqualTo(1);
+    look(OutdatedShares.AFTER_MS + 20_000, List.of(), 4, 2);
+    assertThat(pods()).isZero();
+  }
+
+  @Test
+  void numberThatComesBack_startsTheWaitAnew() {
+    List<PodFacts> pods = List.of(pod("a", 10));
+    look(0, pods, 4);
+    look(20_000, pods, 4, 10);
+    look(40_000, pods, 4);
+    assertThat(created).isEmpty();
+    look(40_000 + OutdatedShares.AFTER_MS, pods, 4);
+    assertThat(created).hasSize(1);
+  }
+
+  @Test
+  void boundPods_plainRequests_andClustersWithoutGpus_areLeftAlone() {
+    List<PodFacts> fine = List.of(pod("plain", 0), pod("bound", 10).on("a"), pod("same", 4));
+    look(0, fine, 4);
+    look(OutdatedShares.AFTER_MS, fine, 4);
+    List<PodFacts> early = List.of(pod("early", 10));
+    look(0, early);
+    look(OutdatedShares.AFTER_MS, early);
+    assertThat(created).isEmpty();
+    assertThat(pods()).isZero();
+  }
+
+  @Test
+  void whoDoesNotDecide_tellsNobody() {
+    deciding = false;
+    look(0, List.of(pod("a", 10)), 4);
+    look(OutdatedShares.AFTER_MS, List.of(pod("a", 10)), 4);
+    assertThat(created).isEmpty();
+  }
+
+  private static GpuView gpu(int replicas) {
+    return new GpuView(
+        "GPU-" + replicas,
+        0,
+        "Tesla T4",
+        Names.RESOURCE,
+        replicas,
+        true,
+        false,
+        replicas,
+        GpuView.UNLIMITED,
+        10L << 30,
+        10L << 30,
+        0.3,
+        true,
+        true,
+        "",
+        LoadForecast.certain(0.3, UsageDistribution.GUESS),
+        0);
+  }
+}

@@ -1,0 +1,92 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.controller.UnknownCordons.Cordons;
+import io.fabric8.kubernetes.api.model.Event;
+import io.vertx.core.Future;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+final class UnknownCordonsTest {
+  private static final Set<String> GPUS = Set.of("GPU-1", "GPU-2");
+  private final List<Event> created = new ArrayList<>();
+  private boolean deciding = true;
+  private final UnknownCordons cordons =
+      new UnknownCordons(
+          event -> {
+            created.add(event);
+            return Future.succeededFuture();
+          },
+          () -> deciding);
+
+  private void look(String... uuids) {
+    cordons.look(List.of(new Cordons("a", Set.of(uuids), GPUS)));
+  }
+
+  @Test
+  void uuidThatNoGpuHas_isToldOnce_andAgainWhenItChanges() throws IOException {
+    look("GPU-1", "GPU-3");
+    assertThat(created).isEmpty();
+    look("GPU-1", "GPU-3");
+    look("GPU-1", "GPU-3");
+    assertThat(created).hasSize(1);
+    Event event = created.getFirst();
+    assertThat(event.getType()).isEqualTo("Warning");
+    assertThat(event.getInvolvedObject().getKind()).isEqualTo("Node");
+    assertThat(event.getInvolvedObject().getName()).isEqualTo("a");
+    assertThat(event.getMessage())
+        .contains("tranche.dev/cordon-gpus")
+        .contains("names GPU-3, and")
+        .contains("It has GPU-1, GPU-2.");
+    assertThat(Files.readString(Path.of("../docs/errors.md")))
+        .contains("| `" + event.getReason() + "` |");
+    look("GPU-4");
+    look("GPU-4");
+    assertThat(created).hasSize(2);
+    assertThat(created.get(1).getMetadata().getName()).isNotEqualTo(event.getMetadata().getName());
+  }
+
+  @Test
+  void knownUuids_areNotTold_norWhatIsMended() {
+    look("GPU-1", "GPU-2");
+    look("GPU-1", "GPU-2");
+    look("GPU-3");
+    look("GPU-2");
+    look("GPU-3");
+    assertThat(created).isEmpty();
+  }
+
+  @Test
+  void afterARestart_theEventHasTheSameName() {
+    look("GPU-3");
+    look("GPU-3");
+    deciding = false;
+    look("GPU-3");
+    deciding = true;
+    look("GPU-3");
+    look("GPU-3");
+    assertThat(created).hasSize(2);
+    assertThat(created.get(1).getMetadata().getName())
+        .isEqualTo(created.getFirst().getMetadata().getName());
+  }
+
+  @Test
+  void manyNodesAtOnce_areToldInTurns() {
+    List<Cordons> nodes =
+        IntStream.range(0, 25).mapToObj(i -> new Cordons("n" + i, Set.of("GPU-9"), GPUS)).toList();
+    cordons.look(nodes);
+    cordons.look(nodes);
+    assertThat(created).hasSize(UnknownCordons.TOLD_MAX);
+    cordons.look(nodes);
+    cordons.look(nodes);
+    cordons.look(nodes);
+    assertThat(created).hasSize(25);
+  }
+}

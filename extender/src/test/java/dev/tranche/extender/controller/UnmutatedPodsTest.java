@@ -1,0 +1,225 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.watch.PodReader;
+import dev.tranche.extender.watch.WatchedPod;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.PodBuilder;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.vertx.core.Future;
+import io.vertx.core.Promise;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class UnmutatedPodsTest {
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final List<Event> created = new ArrayList<>();
+  private Future<?> answer = Future.succeededFuture();
+  private boolean deciding = true;
+  private final UnmutatedPods unshared =
+      new UnmutatedPods(
+          "tranche-scheduler",
+          event -> {
+            created.add(event);
+            return answer;
+          },
+          () -> deciding,
+          new ExtenderMetrics(registry));
+
+  private static PodBuilder asking(String name) {
+    return new PodBuilder()
+        .withNewMetadata()
+        .withNamespace("team-a")
+        .withName(name)
+        .withUid("uid-" + name)
+        .addToAnnotations(Names.GPU_FRACTION, "0.3")
+        .endMetadata()
+        .withNewSpec()
+        .withSchedulerName("default-scheduler")
+        .addNewContainer()
+        .withName("main")
+        .endContainer()
+        .endSpec();
+  }
+
+  private static WatchedPod shown(Pod pod) {
+    return PodReader.kind(List.of(Names.RESOURCE), false).ofModel().apply(pod);
+  }
+
+  /** Whether it is told; forgotten again at once. */
+  private boolean lacks(Pod pod) {
+    unshared.seen(shown(pod));
+    boolean lacks = pods() == 1;
+    unshared.gone(pod.getMetadata().getUid());
+    return lacks;
+  }
+
+  private static Pod requesting(PodBuilder pod) {
+    return pod.editSpec()
+        .editFirstContainer()
+        .withNewResources()
+        .addToLimits(Names.RESOURCE, new Quantity("3"))
+        .endResources()
+        .endContainer()
+        .endSpec()
+        .build();
+  }
+
+  @Test
+  void podWithoutItsShare_isToldOnce_andCountedWhileItIsThere() throws IOException {
+    unshared.seen(shown(asking("a").build()));
+    unshared.seen(shown(asking("a").build()));
+    unshared.tick();
+    unshared.tick();
+    assertThat(created).hasSize(1);
+    Event event = created.getFirst();
+    assertThat(event.getInvolvedObject().getUid()).isEqualTo("uid-a");
+    assertThat(event.getMetadata().getNamespace()).isEqualTo("team-a");
+    assertThat(event.getReason()).isEqualTo("GpuShareMissing");
+    assertThat(event.getMessage()).contains("(tranche.dev/gpu-fraction)", "rollout restart");
+    assertThat(Files.readString(Path.of("../docs/errors.md"))).contains("`GpuShareMissing`");
+    assertThat(pods()).isEqualTo(1);
+    unshared.gone("uid-a");
+    assertThat(pods()).isZero();
+  }
+
+  @Test
+  void requestWithoutTheWebhooksStamp_isNoShare() {
+    assertThat(lacks(requesting(asking("a")))).isTrue();
+    Pod stampOnly =
+        asking("b")
+            .editMetadata()
+            .addToAnnotations(Names.REPLICAS_PER_GPU, "10")
+            .endMetadata()
+            .build();
+    assertThat(lacks(stampOnly)).isTrue();
+    assertThat(lacks(requesting(new PodBuilder(stampOnly)))).isFalse();
+  }
+
+  @Test
+  void othersPods_andThoseThatEnd_areLeftAlone() {
+    Pod kai = asking("a").editSpec().withSchedulerName("kai-scheduler").endSpec().build();
+    assertThat(lacks(kai)).isFalse();
+    Pod ours = asking("a").editSpec().withSchedulerName("tranche-scheduler").endSpec().build();
+    assertThat(lacks(ours)).isTrue();
+    assertThat(lacks(requesting(new PodBuilder(kai)))).isFalse();
+    Pod ended = asking("a").withNewStatus().withPhase("Failed").endStatus().build();
+    assertThat(lacks(ended)).isFalse();
+    Pod leaving = asking("a").editMetadata().withDeletionTimestamp("x").endMetadata().build();
+    assertThat(lacks(leaving)).isFalse();
+    Pod plain = asking("a").editMetadata().withAnnotations(null).endMetadata().build();
+    assertThat(lacks(plain)).isFalse();
+    unshared.seen(shown(asking("b").build()));
+    unshared.seen(
+        shown(new PodBuilder(ended).editMetadata().withUid("uid-b").endMetadata().build()));
+    unshared.tick();
+    assertThat(created).isEmpty();
+    assertThat(pods()).isZero();
+  }
+
+  @Test
+  void podsPastTheBound_areDropped_andToldWhenTheyChange() {
+    for (int i = 0; i <= PodEventQueue.KNOWN_MAX; i++) {
+      unshared.seen(shown(asking("p" + i).build()));
+    }
+    assertThat(events("dropped")).isEqualTo(1);
+    unshared.tick();
+    assertThat(created).hasSize(PodEventQueue.PER_TICK_MAX);
+    unshared.gone("uid-p0");
+    unshared.seen(shown(asking("p" + PodEventQueue.KNOWN_MAX).build()));
+    assertThat(events("dropped")).isEqualTo(1);
+    assertThat(pods()).isEqualTo(PodEventQueue.KNOWN_MAX);
+  }
+
+  @Test
+  void allPodsOfALargeFirstList_areTold() {
+    int pods = 2_000;
+    for (int i = 0; i < pods; i++) {
+      unshared.seen(shown(asking("p" + i).build()));
+    }
+    for (int i = 0; i < pods / PodEventQueue.PER_TICK_MAX; i++) {
+      unshared.tick();
+    }
+    assertThat(events("dropped")).isZero();
+    assertThat(created).hasSize(pods);
+  }
+
+  @Test
+  void whoDoesNotDecide_keepsNothingOfPodsThatAreGone() {
+    deciding = false;
+    for (int i = 0; i < 2 * PodEventQueue.KNOWN_MAX; i++) {
+      unshared.seen(shown(asking("p" + i).build()));
+      unshared.gone("uid-p" + i);
+    }
+    unshared.seen(shown(asking("last").build()));
+    deciding = true;
+    unshared.tick();
+    assertThat(created)
+        .extracting(event -> event.getInvolvedObject().getName())
+        .containsExactly("last");
+    assertThat(events("dropped")).isZero();
+  }
+
+  @Test
+  void podThatIsGoneWhileItsEventFails_isNotTriedAgain() {
+    var writing = Promise.<Void>promise();
+    answer = writing.future();
+    unshared.seen(shown(asking("a").build()));
+    unshared.tick();
+    unshared.gone("uid-a");
+    writing.fail(new KubernetesClientException("busy", 500, null));
+    unshared.tick();
+    assertThat(created).hasSize(1);
+  }
+
+  @Test
+  void eventThatFails_isTriedAgain_butNotWhatIsWrittenOrRefused() {
+    answer = Future.failedFuture(new KubernetesClientException("busy", 500, null));
+    unshared.seen(shown(asking("a").build()));
+    unshared.tick();
+    int tries = created.size();
+    answer = Future.failedFuture(new KubernetesClientException("there", 409, null));
+    unshared.tick();
+    assertThat(created).hasSize(tries + 1);
+    unshared.tick();
+    assertThat(created).hasSize(tries + 1);
+    assertThat(events("refused")).isZero();
+    answer = Future.failedFuture(new KubernetesClientException("no", 403, null));
+    unshared.seen(shown(asking("b").build()));
+    unshared.tick();
+    assertThat(events("refused")).isEqualTo(1);
+  }
+
+  @Test
+  void whoDoesNotDecide_writesNothing_butRemembers() {
+    deciding = false;
+    unshared.seen(shown(asking("a").build()));
+    unshared.tick();
+    assertThat(created).isEmpty();
+    deciding = true;
+    unshared.tick();
+    assertThat(created).hasSize(1);
+  }
+
+  private double pods() {
+    return registry.get("tranche.extender.unshared.pods").gauge().value();
+  }
+
+  private double events(String outcome) {
+    return registry
+        .get("tranche.extender.unshared.events")
+        .tag("outcome", outcome)
+        .counter()
+        .count();
+  }
+}

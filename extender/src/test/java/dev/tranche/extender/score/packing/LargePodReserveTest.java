@@ -1,0 +1,60 @@
+package dev.tranche.extender.score.packing;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
+
+import dev.tranche.extender.placement.AllowList;
+import java.util.Arrays;
+import java.util.Collections;
+import org.junit.jupiter.api.Test;
+
+final class LargePodReserveTest {
+  private final Shapes shapes = new Shapes();
+  private final LargePodReserve guard = new LargePodReserve(shapes);
+
+  @Test
+  void atLeast_none_isCertain() {
+    assertThat(LargePodReserve.atLeast(0, 3, 0.5)).isEqualTo(1);
+  }
+
+  @Test
+  void atLeast_ofStrengthOne_isGeometric() {
+    assertThat(LargePodReserve.atLeast(1, 1, 0.25)).isCloseTo(0.25, within(1e-9));
+    assertThat(LargePodReserve.atLeast(3, 1, 0.25)).isCloseTo(0.25 * 0.25 * 0.25, within(1e-9));
+  }
+
+  @Test
+  void atLeast_manyMoreThanExpected_isImpossible() {
+    assertThat(LargePodReserve.atLeast(10_000, 2, 0.5)).isZero();
+  }
+
+  @Test
+  void cost_growsWhenLargePodsBecomeFrequent_andShrinksWhenTheyEnd() {
+    see(shape(1_000, 1), 3_000);
+    see(shape(8_000, 8), 40);
+    // By all that were seen five more would come, by the last ones 45.
+    assertThat(costOfOneOf(60)).isPositive();
+    see(shape(2_000, 1), 500);
+    assertThat(costOfOneOf(60)).isZero();
+    assertThat(costOfOneOf(3)).isPositive();
+  }
+
+  private static Shape shape(long cpuMilli, int count) {
+    return new Shape(cpuMilli, 1_024, count, Shape.WHOLE_MILLI, AllowList.ANY);
+  }
+
+  private void see(Shape shape, int times) {
+    for (int i = 0; i < times; i++) {
+      shapes.count(shape + "-" + i, shape);
+      guard.counted(shape);
+    }
+  }
+
+  private double costOfOneOf(int rooms) {
+    int[] gpus = new int[8];
+    Arrays.fill(gpus, Shape.WHOLE_MILLI);
+    var room = new FreeCapacity("Tesla T4", 128_000, 1 << 20, gpus);
+    guard.price(Collections.nCopies(rooms, room));
+    return guard.cost(room, room.after(shape(1_000, 1), Shape.WHOLE_MILLI));
+  }
+}

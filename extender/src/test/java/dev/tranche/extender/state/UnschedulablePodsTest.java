@@ -1,0 +1,134 @@
+package dev.tranche.extender.state;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import dev.tranche.extender.verb.Filter;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** How much one turn of the clock may try, and that nobody is left out. */
+final class UnschedulablePodsTest {
+  private static final long GIB = FakeWorld.GIB;
+  private static final List<String> NODES = IntStream.range(0, 5).mapToObj(i -> "n" + i).toList();
+
+  private final FakeWorld world = new FakeWorld(Policy.LOAD);
+  private final Filter filter = world.filter();
+
+  /** The pods that were tried, one for each kind and node. */
+  private final List<String> tried = new ArrayList<>();
+
+  @Test
+  void turn_isBoundedByTime_andTheNextGoesOnWhereItStopped() {
+    rejectOnAllNodes(8, true);
+    ease();
+    world.stepMs = UnschedulablePods.WITHIN_MS / 2;
+    int turns = 0;
+    for (int before = -1; before < tried.size(); turns++) {
+      before = tried.size();
+      turn();
+      assertThat(tried.size() - before).isLessThanOrEqualTo(2);
+    }
+    assertThat(tried).hasSize(8 * NODES.size());
+    assertThat(tried.subList(0, 8)).doesNotHaveDuplicates();
+    assertThat(turns).isGreaterThan(4 * NODES.size());
+    assertThat(world.waiting.untriedNodes()).isZero();
+  }
+
+  @Test
+  void turn_withASlowClock_stillGoesOn() {
+    rejectOnAllNodes(3, true);
+    ease();
+    world.stepMs = 10 * UnschedulablePods.WITHIN_MS;
+    for (int i = 0; i < 3 * NODES.size(); i++) {
+      turn();
+      assertThat(tried).hasSize(i + 1);
+    }
+  }
+
+  @Test
+  void podsThatAskTheSame_areTriedOnceForANode_andAllWoken() {
+    rejectOnAllNodes(50, false);
+    ease();
+    turn();
+    assertThat(tried).hasSize(NODES.size());
+    world.report("n3", new Gpu("n30", 0, 0));
+    turn();
+    assertThat(tried).hasSize(NODES.size() + 1);
+    assertThat(world.woken).containsExactly("n3");
+    world.nowMs += UnschedulablePods.BETWEEN_MS;
+    turn();
+    assertThat(world.waiting.size()).isZero();
+  }
+
+  @Test
+  void podsThatAreFoundBeforeTheTimeIsUp_areWoken_andTheOthersAreTriedLater() {
+    rejectOnAllNodes(8, true);
+    world.report("n0", new Gpu("n00", 0, 0));
+    world.stepMs = UnschedulablePods.WITHIN_MS / 2;
+    turn();
+    assertThat(world.woken).containsExactly("n0");
+    world.nowMs += UnschedulablePods.BETWEEN_MS;
+    turn();
+    assertThat(world.waiting.size()).isEqualTo(6);
+    world.nowMs += UnschedulablePods.BETWEEN_MS;
+    turn();
+    assertThat(world.waiting.size()).isEqualTo(4);
+  }
+
+  /** Admission bounds them; what came past it must not fill the heap. */
+  @Test
+  void podsThatSayALot_areKeptAsFarAsItDecides() {
+    NODES.forEach(node -> world.report(node, new Gpu(node + "0", 0, 10 * GIB)));
+    for (int i = 0; i < 20; i++) {
+      String idle = "tranche.dev/idle=" + "x".repeat(1 << 20);
+      filter.filter(FakeWorld.pod("idle" + i, 3, idle), NODES, false);
+    }
+    assertThat(world.waiting.size()).isEqualTo(20);
+    assertThat(world.waiting.chars()).isLessThan(1_000);
+    for (int i = 0; i < 20; i++) {
+      String list = "tranche.dev/gpu-model=!A" + i + "x".repeat(1 << 20);
+      filter.filter(FakeWorld.pod("list" + i, 3, list), NODES, false);
+      assertThat(world.waiting.chars()).isLessThanOrEqualTo(UnschedulablePods.CHARS_MAX);
+    }
+    assertThat(world.waiting.size()).isEqualTo(3);
+    for (int i = 0; i < 20; i++) {
+      world.waiting.forget("list" + i);
+    }
+    assertThat(world.waiting.chars()).isZero();
+  }
+
+  private void turn() {
+    world.waiting.wake(this::policy, world::nowMs, this::patch);
+  }
+
+  private Policy policy(PodFacts pod) {
+    tried.add(pod.uid());
+    return Policy.LOAD;
+  }
+
+  private Future<?> patch(String node) {
+    world.woken.add(node);
+    return Future.succeededFuture();
+  }
+
+  private void rejectOnAllNodes(int pods, boolean different) {
+    NODES.forEach(node -> world.report(node, new Gpu(node + "0", 0, 10 * GIB)));
+    for (int i = 0; i < pods; i++) {
+      String annotation = "tranche.dev/gpu-model=!A" + (different ? i : 0);
+      filter.filter(FakeWorld.pod("p" + i, 3, annotation), NODES, false);
+    }
+    assertThat(world.waiting.size()).isEqualTo(pods);
+  }
+
+  /** More memory is free than before, and still not enough. */
+  private void ease() {
+    NODES.forEach(node -> world.report(node, new Gpu(node + "0", 0, 9 * GIB)));
+  }
+}

@@ -1,0 +1,111 @@
+package dev.tranche.extender.stream;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuReading;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.api.node.Holding;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.PodUse;
+import java.util.ArrayList;
+import java.util.Collections;
+import org.junit.jupiter.api.Test;
+
+final class ReportBoundsTest {
+  private static NodeReport report(int gpus, int held, int echoes) {
+    return NodeReport.newBuilder()
+        .addAllGpus(Collections.nCopies(gpus, Gpu.newBuilder().setReplicas(1).build()))
+        .addHoldings(
+            Holding.newBuilder().addAllDeviceIds(Collections.nCopies(held, "GPU-0::0")).build())
+        .addAllAssignments(Collections.nCopies(echoes, NAMED))
+        .build();
+  }
+
+  private static final Assignment NAMED =
+      Assignment.newBuilder().setNamespace("team-a").setPod("db-0").build();
+
+  @Test
+  void assignmentWithoutAPodsName_isRefused() {
+    for (String name : new String[] {"", ".", ".."}) {
+      Assignment unnamed = NAMED.toBuilder().setPod(name).build();
+      assertThat(ReportBounds.broken(NodeReport.newBuilder().addAssignments(unnamed).build()))
+          .isPresent();
+    }
+  }
+
+  @Test
+  void largestNode_isWithinThem() {
+    assertThat(
+            ReportBounds.broken(
+                report(ReportBounds.GPUS_MAX, ReportBounds.REPLICAS_MAX, ReportBounds.ECHOES_MAX)))
+        .isEmpty();
+  }
+
+  @Test
+  void whatIsTooMuch_isNamed_withWhatIsAllowed() {
+    assertThat(ReportBounds.broken(report(400_000, 1, 0)))
+        .contains("a report names 400000 GPUs; 256 are allowed");
+    assertThat(ReportBounds.broken(report(1, ReportBounds.REPLICAS_MAX + 1, 0)))
+        .contains("a report names 10001 held replicas; 10000 are allowed");
+    assertThat(ReportBounds.broken(report(1, 1, ReportBounds.ECHOES_MAX + 1)))
+        .contains("a report names 4097 assignments; 4096 are allowed");
+  }
+
+  @Test
+  void holdingsWithoutReplicas_countToo() {
+    var empty = Collections.nCopies(ReportBounds.REPLICAS_MAX + 1, Holding.getDefaultInstance());
+    assertThat(ReportBounds.broken(NodeReport.newBuilder().addAllHoldings(empty).build()))
+        .isPresent();
+  }
+
+  /** Twenty of these once ended a heap of 230 MB. */
+  @Test
+  void podsAtWork_areAsManyAsANodeCanRun() {
+    var uses = new ArrayList<PodUse>();
+    for (int i = 0; i < 60_000; i++) {
+      uses.add(PodUse.newBuilder().setNamespace("ns").setPod("a-pod-of-the-attack-" + i).build());
+    }
+    var gpu = Gpu.newBuilder().setUuid("GPU-0").setReplicas(10).addAllPodUses(uses);
+    var whole = NodeReport.newBuilder().addGpus(gpu).build();
+    assertThat(whole.getSerializedSize()).isGreaterThan(1 << 20);
+    assertThat(ReportBounds.broken(whole))
+        .contains("a report names 60000 containers at work; 4096 are allowed");
+    var brief = NodeReport.newBuilder().addReadings(GpuReading.newBuilder().addAllPodUses(uses));
+    assertThat(ReportBounds.broken(brief.build())).isPresent();
+  }
+
+  @Test
+  void names_areNoLongerThanKubernetesAllows() {
+    var use = PodUse.newBuilder().setNamespace("ns").setPod("p".repeat(254));
+    var report = NodeReport.newBuilder().addGpus(Gpu.newBuilder().addPodUses(use)).build();
+    assertThat(ReportBounds.broken(report))
+        .contains("a report has a pod's name of 254 bytes; 253 are allowed");
+    var sentence = Gpu.newBuilder().setHealthReason("x".repeat(5_000));
+    assertThat(ReportBounds.broken(NodeReport.newBuilder().addGpus(sentence).build())).isPresent();
+  }
+
+  /** The API server is asked about them by name. */
+  @Test
+  void assignments_haveNamesOfKubernetes() {
+    assertThat(ReportBounds.broken(echo("ns", "web-0.a", 3))).isEmpty();
+    assertThat(ReportBounds.broken(echo("ns", "../../nodes", 3))).isPresent();
+    assertThat(ReportBounds.broken(echo("n s", "web-0", 3))).isPresent();
+  }
+
+  /** As an int it is negative, and would make room. */
+  @Test
+  void shareOfMoreReplicasThanANodeHas_isRefused() {
+    assertThat(ReportBounds.broken(echo("ns", "p", -1)))
+        .contains("a report names 4294967295 replicas of one share; 10000 are allowed");
+  }
+
+  private static NodeReport echo(String namespace, String pod, int replicas) {
+    var share = GpuShare.newBuilder().setUuid("GPU-0").setReplicas(replicas);
+    var container = ContainerAssignment.newBuilder().setContainer("main").addShares(share);
+    var echo = Assignment.newBuilder().setPodUid("u").setNamespace(namespace).setPod(pod);
+    return NodeReport.newBuilder().addAssignments(echo.addContainers(container)).build();
+  }
+}

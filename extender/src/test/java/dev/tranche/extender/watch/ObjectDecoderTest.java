@@ -1,0 +1,189 @@
+package dev.tranche.extender.watch;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
+import java.io.ByteArrayInputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Arrays;
+import java.util.Base64;
+import java.util.List;
+import java.util.Set;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+
+/** The same objects as a real API server (1.34.4) sent them, in both encodings. */
+final class ObjectDecoderTest {
+  private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";
+  private static final List<String> RESOURCES = List.of("nvidia.com/gpu");
+  private final KubernetesSerialization json = new KubernetesSerialization();
+  private final ObjectDecoder<?, WatchedPod> pods =
+      new ObjectDecoder<>(PodReader.kind(RESOURCES, false), json);
+  private final ObjectDecoder<?, WatchedNode> nodes =
+      new ObjectDecoder<>(NodeReader.kind(RESOURCES), json);
+
+  private static byte[] recorded(String file) throws IOException {
+    try (InputStream in = ObjectDecoderTest.class.getResourceAsStream(file)) {
+      return in.readAllBytes();
+    }
+  }
+
+  private static byte[] message(String name) throws IOException {
+    return Base64.getMimeDecoder().decode(recorded(name + ".protobuf.base64"));
+  }
+
+  private static <T extends WatchedObject> WatchEvent.Page<T> page(
+      ObjectDecoder<?, T> codec, byte[] body, String type) throws IOException {
+    return codec.page(new ByteArrayInputStream(body), type);
+  }
+
+  @Test
+  void page_ofPods_isTheSameInBothEncodings() throws Exception {
+    var page = page(pods, message("pods"), PROTOBUF);
+    assertThat(page).isEqualTo(page(pods, recorded("pods.json"), "application/json"));
+    assertThat(page.next()).isEmpty();
+    WatchedPod pod = page.items().getFirst();
+    assertThat(pod.key()).isEqualTo("fixtures/train");
+    assertThat(pod.node()).isEqualTo("node-a");
+    assertThat(pod.host().cpuMilli()).isEqualTo(50 + 1_500 + 250);
+    var facts = pod.facts().orElseThrow();
+    assertThat(facts.running()).isTrue();
+    assertThat(facts.annotations()).hasSize(2).containsEntry("tranche.dev/gpu-fraction", "0.3");
+    assertThat(facts.requests()).hasSize(4);
+    assertThat(facts.standing().priority()).isEqualTo(7);
+    assertThat(facts.standing().nominatedNode()).isEqualTo("node-z");
+  }
+
+  @Test
+  void page_ofNodes_isTheSameInBothEncodings() throws Exception {
+    var page = page(nodes, message("nodes"), PROTOBUF + ";charset=x");
+    assertThat(page).isEqualTo(page(nodes, recorded("nodes.json"), "application/json"));
+    WatchedNode node = page.items().getFirst();
+    assertThat(node.facts().advertises()).isTrue();
+    assertThat(node.facts().config()).isEqualTo("big");
+    assertThat(node.facts().cordoned()).isEqualTo(Set.of("GPU-1", "GPU-2"));
+    assertThat(node.labels()).containsOnlyKeys("nvidia.com/gpu.count");
+    assertThat(node.traits().orElseThrow().labels())
+        .containsEntry("nvidia.com/device-plugin.config", "big");
+    assertThat(node.written()).isEqualTo("nvidia.com/gpu.count=8");
+  }
+
+  @Test
+  void change_ofAPod_isThePodOfThePage() throws Exception {
+    WatchEvent<WatchedPod> change = pods.change(ByteBuffer.wrap(message("pod-added")));
+    assertThat(change).isInstanceOf(WatchEvent.Seen.class);
+    WatchedPod added = ((WatchEvent.Seen<WatchedPod>) change).item();
+    WatchedPod later = page(pods, message("pods"), PROTOBUF).items().getFirst();
+    assertThat(added.uid()).isEqualTo(later.uid());
+    assertThat(added.host()).isEqualTo(later.host());
+    assertThat(added.facts().orElseThrow().requests())
+        .isEqualTo(later.facts().orElseThrow().requests());
+    assertThat(added.resourceVersion()).isEqualTo("17928");
+  }
+
+  /** The API server takes any bytes of a client that speaks protobuf. */
+  @Test
+  void annotationThatIsNotUtf8_isReplaced_andAllIsRead() throws Exception {
+    String body = new String(message("pods"), StandardCharsets.ISO_8859_1);
+    String broken = body.replace("\u0012\u00030.3", "\u0012\u0003\u00ff.3");
+    assertThat(broken).isNotEqualTo(body);
+    var page = page(pods, broken.getBytes(StandardCharsets.ISO_8859_1), PROTOBUF);
+    assertThat(page.unread()).isEmpty();
+    assertThat(page.items()).hasSameSizeAs(page(pods, message("pods"), PROTOBUF).items());
+    assertThat(page.items().getFirst().facts().orElseThrow().annotations())
+        .containsEntry("tranche.dev/gpu-fraction", "\ufffd.3");
+  }
+
+  @Test
+  void objectThatCannotBeRead_isNamed_andTheOthersAreRead() throws Exception {
+    byte[] page = list(pod("bad", BROKEN), pod("good", new byte[0]), BROKEN);
+    var read = page(pods, page, PROTOBUF);
+    assertThat(read.items()).extracting(WatchedPod::key).containsExactly("ns/good");
+    assertThat(read.unread()).extracting(WatchEvent.Unread::key).containsExactly("ns/bad", "");
+    assertThat(read.resourceVersion()).isEqualTo("17");
+  }
+
+  /** Fewer objects would be taken for all there are, and the others for gone. */
+  @Test
+  void pageThatIsCutOff_isNoShorterPage() throws Exception {
+    byte[] page = list(pod("a", new byte[0]), pod("b", new byte[0]));
+    for (int length = 0; length < page.length; length++) {
+      byte[] part = Arrays.copyOf(page, length);
+      assertThatThrownBy(() -> page(pods, part, PROTOBUF))
+          .as("of %d bytes %d", page.length, part.length)
+          .isInstanceOf(IOException.class);
+    }
+  }
+
+  @Test
+  void changeOfAnObjectThatCannotBeRead_saysWhetherItIsGone() throws Exception {
+    for (String type : List.of("MODIFIED", "DELETED")) {
+      byte[] object = unknown(pod("bad", BROKEN));
+      byte[] event = joined(field(1, bytes(type)), field(2, field(1, object)));
+      assertThat(pods.change(ByteBuffer.wrap(event)))
+          .isInstanceOfSatisfying(
+              WatchEvent.Unread.class,
+              unread -> {
+                assertThat(unread.key()).isEqualTo("ns/bad");
+                assertThat(unread.gone()).isEqualTo(type.equals("DELETED"));
+              });
+    }
+  }
+
+  /** Of a wire type that there is not. */
+  private static final byte[] BROKEN = {0x17};
+
+  private static byte[] pod(String name, byte[] spec) {
+    byte[] meta = joined(field(1, bytes(name)), field(3, bytes("ns")), field(5, bytes("u")));
+    return joined(field(1, meta), field(2, spec));
+  }
+
+  private static byte[] list(byte[]... items) {
+    byte[] all = field(1, field(2, bytes("17")));
+    for (byte[] item : items) {
+      all = joined(all, field(2, item));
+    }
+    return unknown(all);
+  }
+
+  private static byte[] unknown(byte[] raw) {
+    return joined(bytes("k8s\0"), field(2, raw));
+  }
+
+  /** One of a length that a single byte can say. */
+  private static byte[] field(int number, byte[] value) {
+    assertThat(value.length).isLessThan(128);
+    return joined(new byte[] {(byte) (number << 3 | 2), (byte) value.length}, value);
+  }
+
+  private static byte[] bytes(String text) {
+    return text.getBytes(StandardCharsets.UTF_8);
+  }
+
+  private static byte[] joined(byte[]... parts) {
+    var all = ByteBuffer.allocate(Stream.of(parts).mapToInt(part -> part.length).sum());
+    Stream.of(parts).forEach(all::put);
+    return all.array();
+  }
+
+  @Test
+  void change_inJson_isReadToo() {
+    WatchEvent<WatchedPod> change =
+        pods.change(
+            """
+            {"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","code":410,"message":"too old"}}""");
+    assertThat(change).isEqualTo(new WatchEvent.Ended<>(410, "too old"));
+  }
+
+  @Test
+  void change_withoutAnObject_isNotTakenForAnother() {
+    var empty = ByteBuffer.wrap("\n\5ADDED".getBytes(StandardCharsets.US_ASCII));
+    assertThatThrownBy(() -> pods.change(empty))
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("without an object");
+  }
+}

@@ -1,0 +1,145 @@
+package dev.tranche.nodeplugin;
+
+import dev.tranche.api.node.Gpu;
+import dev.tranche.api.node.GpuLoad;
+import dev.tranche.api.node.Health;
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.api.node.PodUse;
+import dev.tranche.api.node.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.MpsClientLimit;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.Replica.Stage;
+import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.usage.ContainerUse;
+import dev.tranche.nodeplugin.usage.Overuse;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.IntStream;
+
+/** Puts the node's state into a report, and knows when it is worth one. */
+final class ReportBuilder {
+  private final String node;
+  private final String instance;
+  private final String version;
+  private final Overuse overuse;
+  private List<GpuStatus> told = List.of();
+
+  /**
+   * @param instance names this run of the plugin
+   */
+  ReportBuilder(String node, String instance, String version, Overuse overuse) {
+    this.node = node;
+    this.instance = instance;
+    this.version = version;
+    this.overuse = overuse;
+  }
+
+  /**
+   * The node now.
+   *
+   * @param nowMs milliseconds since 1970
+   * @param clockMs of the clock by which the GPUs were sampled
+   */
+  NodeReport.Builder report(PluginState state, boolean registered, long nowMs, long clockMs) {
+    NodeReport.Builder report =
+        NodeReport.newBuilder()
+            .setSentAtMs(nowMs)
+            .setNode(node)
+            .setPluginInstance(instance)
+            .setPluginVersion(version)
+            .setDraining(state.draining())
+            .setRegistered(registered)
+            .addAllHoldings(state.holdings())
+            .setHoldingsKnown(state.holdingsKnown())
+            .setConfig(state.configStatus())
+            .setDriverVersion(state.driverVersion());
+    Optional<NodeReplicas> replicas = state.replicas();
+    replicas.ifPresent(r -> add(report, r, state.served(), nowMs - clockMs));
+    return report;
+  }
+
+  private void add(
+      NodeReport.Builder report, NodeReplicas replicas, List<GpuStatus> gpus, long epochMs) {
+    boolean anyWithheld = replicas.count(Stage.WITHHELD) > 0;
+    for (GpuStatus gpu : gpus) {
+      String uuid = gpu.info().uuid();
+      GpuSharing sharing = replicas.sharing().get(uuid);
+      if (sharing != null) {
+        int withheld = anyWithheld ? replicas.withheld(uuid) : 0;
+        report.addGpus(gpu(sharing, gpu, epochMs).setWithheldReplicas(withheld));
+      }
+    }
+  }
+
+  /**
+   * @param epochMs when the sampling clock was 0, since 1970
+   */
+  private Gpu.Builder gpu(GpuSharing sharing, GpuStatus status, long epochMs) {
+    Gpu.Builder gpu =
+        Gpu.newBuilder()
+            .setUuid(status.info().uuid())
+            .setIndex(status.info().index())
+            .setModel(status.info().model())
+            .setMemoryTotalBytes(status.info().memoryTotalBytes())
+            .setMemoryReservedBytes(status.info().memoryReservedBytes())
+            .setResource(sharing.resource())
+            .setReplicas(sharing.replicas())
+            .setShared(sharing.shared())
+            .setHealth(status.health().healthy() ? Health.HEALTH_HEALTHY : Health.HEALTH_UNHEALTHY)
+            .setHealthReason(status.health().reason())
+            .setSharingStrategy(strategy(sharing))
+            .setMaxClients(MpsClientLimit.of(sharing, status.info()))
+            .setCordonReason(overuse.cordonReason(status.info().uuid()))
+            .setNumaNode(status.info().numaNode());
+    status
+        .info()
+        .part()
+        .ifPresent(part -> gpu.setParentUuid(part.parentUuid()).setMigProfile(part.profile()));
+    status.uses().forEach(use -> gpu.addPodUses(use(use)));
+    if (status.load() != null) {
+      gpu.setLoad(load(status.load(), epochMs));
+    }
+    return gpu;
+  }
+
+  private static PodUse use(ContainerUse use) {
+    return PodUse.newBuilder()
+        .setNamespace(use.namespace())
+        .setPod(use.pod())
+        .setContainer(use.container())
+        .setMemoryUsedBytes(use.memoryUsedBytes())
+        .setSmUtilizationPercent((float) use.smPercent())
+        .build();
+  }
+
+  private static SharingStrategy strategy(GpuSharing sharing) {
+    return switch (sharing.strategy()) {
+      case NONE -> SharingStrategy.SHARING_STRATEGY_NONE;
+      case TIME_SLICING -> SharingStrategy.SHARING_STRATEGY_TIME_SLICING;
+      case MPS -> SharingStrategy.SHARING_STRATEGY_MPS;
+    };
+  }
+
+  private static GpuLoad load(Load load, long epochMs) {
+    return GpuLoad.newBuilder()
+        .setSampledAtMs(epochMs + load.sampledAtMs())
+        .setMemoryUsedBytes(Math.max(0, load.now().memoryUsedBytes()))
+        .setSmUtilizationPercent(load.now().smPercent())
+        .setSmUtilizationMeanPercent((float) load.smMeanPercent())
+        .setProcesses(load.now().processes())
+        .build();
+  }
+
+  /** Whether these GPUs differ enough from those last told; then they count as told. */
+  boolean worthTelling(List<GpuStatus> gpus) {
+    boolean same =
+        gpus.size() == told.size()
+            && IntStream.range(0, gpus.size()).noneMatch(i -> gpus.get(i).differsFrom(told.get(i)));
+    if (!same) {
+      told = gpus;
+    }
+    return !same;
+  }
+}

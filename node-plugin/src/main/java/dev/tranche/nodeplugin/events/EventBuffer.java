@@ -1,0 +1,93 @@
+package dev.tranche.nodeplugin.events;
+
+import dev.tranche.api.Printable;
+import dev.tranche.api.node.NodeEvent;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
+import java.util.ArrayDeque;
+import java.util.Collection;
+import java.util.Deque;
+import java.util.List;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Keeps the newest events for the reports, from which the extender writes them to the API server:
+ * the node itself has no right to. Each is also a line in the log and a count. Confined to the
+ * event loop.
+ */
+public final class EventBuffer {
+  /** An older one that no extender has seen by then is lost; its line in the log is not. */
+  public static final int KEPT_MAX = 64;
+
+  static final int MESSAGE_CHARS_MAX = 1_000;
+  private static final Logger LOG = LoggerFactory.getLogger(EventBuffer.class);
+
+  private final NodeMetrics metrics;
+  private final LongSupplier clockMs;
+  private final Runnable changed;
+  private final Deque<NodeEvent> newest = new ArrayDeque<>();
+  private long lastId;
+
+  /**
+   * @param clockMs milliseconds since 1970
+   * @param changed run after each event, so that a report carries it
+   */
+  public EventBuffer(NodeMetrics metrics, LongSupplier clockMs, Runnable changed) {
+    this.metrics = metrics;
+    this.clockMs = clockMs;
+    this.changed = changed;
+  }
+
+  /**
+   * Something happened to the node.
+   *
+   * @param reason CamelCase, of a fixed few: a metric's label and the event's reason
+   * @param message a sentence that names the GPU or config
+   * @param warning type Warning; else Normal
+   */
+  public void node(String reason, String message, boolean warning) {
+    add("", "", reason, message, warning);
+  }
+
+  /** Something happened to a pod of this node; the rest as in {@link #node}. */
+  public void pod(String namespace, String pod, String reason, String message, boolean warning) {
+    add(namespace, pod, reason, message, warning);
+  }
+
+  private void add(String namespace, String pod, String reason, String message, boolean warning) {
+    NodeEvent event =
+        NodeEvent.newBuilder()
+            .setId(++lastId)
+            .setAtMs(clockMs.getAsLong())
+            .setReason(reason)
+            .setMessage(Printable.of(message, MESSAGE_CHARS_MAX - 1))
+            .setWarning(warning)
+            .setNamespace(namespace)
+            .setPod(pod)
+            .build();
+    newest.addLast(event);
+    if (newest.size() > KEPT_MAX) {
+      newest.removeFirst();
+    }
+    log(event);
+    metrics.count(
+        "tranche.node.events", "Events for people, of the node and its pods.", "reason", reason);
+    changed.run();
+  }
+
+  private static void log(NodeEvent event) {
+    String subject =
+        event.getPod().isEmpty() ? "node" : "pod " + event.getNamespace() + "/" + event.getPod();
+    if (event.getWarning()) {
+      LOG.warn("{}: {}: {}", subject, event.getReason(), event.getMessage());
+    } else {
+      LOG.info("{}: {}: {}", subject, event.getReason(), event.getMessage());
+    }
+  }
+
+  /** Oldest first, at most {@value #KEPT_MAX}. */
+  public Collection<NodeEvent> newest() {
+    return List.copyOf(newest);
+  }
+}

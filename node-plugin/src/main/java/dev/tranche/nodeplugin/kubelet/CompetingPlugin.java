@@ -1,0 +1,47 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import dev.tranche.api.kubelet.DevicePluginGrpcClient;
+import dev.tranche.api.kubelet.Empty;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.net.SocketAddress;
+import io.vertx.grpc.client.GrpcClient;
+import java.io.IOException;
+import java.nio.file.Path;
+import java.util.concurrent.TimeUnit;
+
+/** Another device plugin that serves our resource on this node. */
+final class CompetingPlugin {
+  private static final int LIMIT_MS = 2_000;
+
+  private CompetingPlugin() {}
+
+  /** Two plugins of one resource would throw each other out of the kubelet again and again. */
+  static final class OccupiedException extends RuntimeException {
+    private static final long serialVersionUID = 1L;
+
+    OccupiedException(String resource, Path socket) {
+      super(
+          ("%s is served by another device plugin, which answers at %s: probably NVIDIA's, DaemonSet"
+                  + " nvidia-device-plugin-daemonset. Switch it off with \"kubectl -n <namespace>"
+                  + " delete daemonset nvidia-device-plugin-daemonset\", or under the GPU Operator"
+                  + " with \"kubectl patch clusterpolicies.nvidia.com/cluster-policy --type merge -p"
+                  + " '{\"spec\":{\"devicePlugin\":{\"enabled\":false}}}'\"; this plugin"
+                  + " takes over as soon as it is gone")
+              .formatted(resource, socket));
+    }
+  }
+
+  /** Whether somebody answers there: a file that a killed plugin has left behind does not. */
+  static Future<Boolean> answers(Vertx vertx, Path socket) {
+    GrpcClient client = GrpcClient.client(vertx);
+    return DevicePluginGrpcClient.create(
+            client, SocketAddress.domainSocketAddress(socket.toString()))
+        .getDevicePluginOptions(Empty.getDefaultInstance())
+        .timeout(LIMIT_MS, TimeUnit.MILLISECONDS)
+        .map(true)
+        // Whoever takes the connection is alive, even if it has no good answer.
+        .otherwise(failure -> !(failure instanceof IOException))
+        .onComplete(done -> client.close());
+  }
+}

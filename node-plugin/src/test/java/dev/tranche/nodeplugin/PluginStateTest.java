@@ -1,0 +1,162 @@
+package dev.tranche.nodeplugin;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.node.Assignment;
+import dev.tranche.api.node.ContainerAssignment;
+import dev.tranche.api.node.GpuShare;
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigErrors;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.NodeReplicas;
+import dev.tranche.nodeplugin.gpu.SharingPlan;
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.mps.MpsAvailability;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+
+/** Which config is in use, as configs and GPUs come and go. */
+class PluginStateTest {
+  private final PluginState state = new PluginState(() -> Hardware.NONE);
+
+  private static List<GpuStatus> gpus(int count) {
+    return IntStream.range(0, count)
+        .mapToObj(i -> new GpuInfo(i, "GPU-" + i, "Tesla T4", i, "", 0, 0, -1, 0, Mig.OFF))
+        .map(info -> new GpuStatus(info, Health.good(), null))
+        .toList();
+  }
+
+  private static Outcome.Usable replicas(int replicas) {
+    return config("timeSlicing", replicas);
+  }
+
+  private static Outcome.Usable config(String strategy, int replicas) {
+    ConfigErrors findings = new ConfigErrors();
+    String yaml =
+        "sharing: {%s: {resources: [{name: gpu, replicas: %d}]}}".formatted(strategy, replicas);
+    Config config =
+        Config.of(
+            Settings.read(List.of(), Map.of(), findings),
+            ConfigFile.parse(yaml, findings),
+            findings);
+    return new Outcome.Usable("of-" + replicas, config, Set.of(), yaml);
+  }
+
+  private int healthy() {
+    return state.replicas().map(r -> r.healthyCount()).orElse(-1);
+  }
+
+  @Test
+  void configBeforeTheGpus_isUsedOnceTheyAreKnown() {
+    assertThat(state.config(replicas(4))).isEmpty();
+    assertThat(state.configKnown()).isTrue();
+    assertThat(state.replicas()).isEmpty();
+    assertThat(state.gpus(gpus(2))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(healthy()).isEqualTo(8);
+    assertThat(state.gpus(gpus(2))).isEmpty();
+    assertThat(state.replicas()).isEqualTo(state.replicas());
+  }
+
+  @Test
+  void mpsPlan_needsNoLostGpu_butStaysNeededWhenAllAreLost() {
+    List<GpuStatus> both = gpus(2);
+    state.gpus(both);
+    state.config(config("mps", 4));
+    assertThat(state.mpsPlan(true).lines()).hasSize(2);
+    state.gpus(List.of(lost(both.get(0)), both.get(1)));
+    assertThat(state.mpsPlan(true).lines()).containsExactly("GPU-1 4 nvidia.com/gpu");
+    state.gpus(both.stream().map(PluginStateTest::lost).toList());
+    assertThat(state.mpsPlan(true).needed()).isTrue();
+  }
+
+  @Test
+  void assignment_isCountedInTheReplicasThatAreOffered_alsoWithoutTheMpsDaemon() {
+    state.gpus(gpus(2));
+    state.config(replicas(10));
+    assertThat(counted("GPU-0")).isEqualTo(10);
+    state.replicas();
+    state.mps(new MpsAvailability.Awaited());
+    state.config(config("mps", 4));
+    assertThat(counted("GPU-0")).isEqualTo(10);
+    state.mps(new MpsAvailability.Missing("no daemon"));
+    assertThat(counted("GPU-0")).isEqualTo(1);
+    state.mps(new MpsAvailability.Serving());
+    assertThat(counted("GPU-0", "GPU-1")).isEqualTo(4);
+    assertThat(counted("GPU-7")).isZero();
+  }
+
+  private int counted(String... uuids) {
+    var container = ContainerAssignment.newBuilder();
+    for (String uuid : uuids) {
+      container.addShares(GpuShare.newBuilder().setUuid(uuid).setReplicas(1));
+    }
+    return state
+        .counted(Assignment.newBuilder().addContainers(container).build())
+        .getReplicasPerGpu();
+  }
+
+  private static GpuStatus lost(GpuStatus gpu) {
+    return new GpuStatus(gpu.info(), new Health.Lost("off the bus"), null);
+  }
+
+  @Test
+  void gpuThatCannotBeGiven_isAdvertisedAsUnhealthy() {
+    state.gpus(gpus(2));
+    state.config(replicas(4));
+    NodeReplicas all = state.replicas().orElseThrow();
+    assertThat(all.healthyOnly(Set.of("GPU-0", "GPU-1"), "no spec")).isSameAs(all);
+    NodeReplicas one = all.healthyOnly(Set.of("GPU-1"), "no spec");
+    assertThat(one.healthyCount()).isEqualTo(4);
+    assertThat(one.byResource().getFirst().all())
+        .hasSize(8)
+        .allMatch(r -> r.healthy() == r.id().startsWith("GPU-1"));
+  }
+
+  @Test
+  void firstConfigThatDoesNotFit_leavesNone() {
+    state.config(replicas(6000));
+    assertThat(state.gpus(gpus(2))).containsInstanceOf(SharingPlan.DoesNotFit.class);
+    assertThat(state.configKnown()).isFalse();
+    assertThat(state.configStatus().getName()).isEmpty();
+    assertThat(state.replicas()).isEmpty();
+    assertThat(state.gpus(gpus(1))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(healthy()).isEqualTo(6000);
+  }
+
+  @Test
+  void firstConfigThatDoesNotFit_leavesTheOneOfTheEarlierRun() {
+    state.config(replicas(4));
+    state.config(replicas(7000));
+    state.config(replicas(6000));
+    assertThat(state.gpus(gpus(2))).containsInstanceOf(SharingPlan.DoesNotFit.class);
+    assertThat(state.configKnown()).isTrue();
+    assertThat(state.configStatus().getName()).isEqualTo("of-4");
+    assertThat(healthy()).isEqualTo(8);
+    assertThat(state.gpus(gpus(1))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(state.configStatus().getName()).isEqualTo("of-6000");
+    assertThat(healthy()).isEqualTo(6000);
+  }
+
+  @Test
+  void configThatDoesNotFit_leavesTheOneBefore_andIsTriedAgainWithOtherGpus() {
+    state.gpus(gpus(2));
+    state.config(replicas(4));
+    assertThat(state.config(replicas(4000))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(state.config(replicas(6000))).containsInstanceOf(SharingPlan.DoesNotFit.class);
+    assertThat(healthy()).isEqualTo(8000);
+    assertThat(state.gpus(gpus(3))).containsInstanceOf(SharingPlan.DoesNotFit.class);
+    // Three times 4,000 do not fit either: what was planned stays.
+    assertThat(healthy()).isEqualTo(8000);
+    assertThat(state.gpus(gpus(1))).containsInstanceOf(SharingPlan.Fits.class);
+    assertThat(healthy()).isEqualTo(6000);
+  }
+}

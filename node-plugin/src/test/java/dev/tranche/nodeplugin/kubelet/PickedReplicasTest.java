@@ -1,0 +1,64 @@
+package dev.tranche.nodeplugin.kubelet;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.nodeplugin.config.Config;
+import dev.tranche.nodeplugin.config.ConfigErrors;
+import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.SharingStrategy;
+import dev.tranche.nodeplugin.gpu.GpuSharing;
+import dev.tranche.nodeplugin.gpu.GpuStatus;
+import dev.tranche.nodeplugin.gpu.Replicas;
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.Mig;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+class PickedReplicasTest {
+  private static final Replicas TEN = replicas(10);
+  private static final Replicas FOUR = replicas(4);
+
+  private static Replicas replicas(int count) {
+    GpuInfo info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 0, 0, -1, 0, Mig.OFF);
+    return new Replicas(
+        Config.of(
+            Settings.read(List.of(), Map.of(), new ConfigErrors()),
+            ConfigFile.EMPTY,
+            new ConfigErrors()),
+        "nvidia.com/gpu",
+        List.of(new GpuStatus(info, Health.good(), null)),
+        Map.of(
+            "GPU-0", new GpuSharing("nvidia.com/gpu", count, SharingStrategy.TIME_SLICING, false)),
+        List.of());
+  }
+
+  @Test
+  void pickOfTheConfigBefore_isGoodForAMoment() {
+    PickedReplicas picks = new PickedReplicas(TEN);
+    picks.replicas(FOUR, 1_000);
+    long lastMs = 1_000 + PickedReplicas.REPLACED_MS - 1;
+    assertThat(picks.from(List.of("GPU-0::9"), lastMs)).isSameAs(TEN);
+    assertThat(picks.from(List.of("GPU-0::9"), lastMs + 1)).isSameAs(FOUR);
+  }
+
+  @Test
+  void pickThatTheConfigOfNowMakes_isItsOwn() {
+    PickedReplicas picks = new PickedReplicas(TEN);
+    picks.replicas(FOUR, 0);
+    assertThat(picks.from(List.of("GPU-0::3"), 0)).isSameAs(FOUR);
+    assertThat(picks.from(List.of("GPU-7::0"), 0)).isSameAs(FOUR);
+  }
+
+  @Test
+  void otherHealth_replacesNothing() {
+    PickedReplicas picks = new PickedReplicas(TEN);
+    picks.replicas(FOUR, 0);
+    Replicas again = replicas(4);
+    picks.replicas(again, 1);
+    assertThat(picks.from(List.of("GPU-0::9"), 2)).isSameAs(TEN);
+    assertThat(picks.from(List.of("GPU-0::0"), 2)).isSameAs(again);
+  }
+}

@@ -1,0 +1,236 @@
+package dev.tranche.webhook.compat;
+
+import dev.tranche.api.Names;
+import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.PodView;
+import dev.tranche.webhook.pod.PodView.Container;
+import dev.tranche.webhook.pod.QuotedText;
+import dev.tranche.webhook.pod.Warning;
+import dev.tranche.webhook.request.GpuRequests;
+import dev.tranche.webhook.request.PlacementAnnotations;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * HAMi's resources and annotations. There {@code nvidia.com/gpu: N} is a number of GPUs, and the
+ * resources beside it say how much of each.
+ */
+public final class HamiAnnotations {
+  private static final String MEMORY = "nvidia.com/gpumem";
+  private static final String MEMORY_PERCENTAGE = "nvidia.com/gpumem-percentage";
+  private static final String CORES = "nvidia.com/gpucores";
+  private static final String PRIORITY = "nvidia.com/priority";
+
+  /** The label by which HAMi's webhook leaves a pod as it is. */
+  public static final String OPT_OUT = "hami.io/webhook";
+
+  private static final String USE_TYPE = "nvidia.com/use-gputype";
+  private static final String AVOID_TYPE = "nvidia.com/nouse-gputype";
+  private static final String USE_UUID = "nvidia.com/use-gpuuuid";
+  private static final String AVOID_UUID = "nvidia.com/nouse-gpuuuid";
+  private static final String MODE = "nvidia.com/vgpu-mode";
+  private static final String NUMA = "nvidia.com/numa-bind";
+  private static final List<String> WITHOUT_MEANING =
+      List.of("hami.io/node-scheduler-policy", "hami.io/device-scoring-weights");
+  private static final String POLICY = "hami.io/gpu-scheduler-policy";
+  private static final Map<String, String> PLACEMENTS =
+      Map.of("binpack", "packed", "spread", "spread");
+
+  /** What is left of an annotation's 63 characters after ours. */
+  private static final int CONTAINER_CHARS_MAX = 50;
+
+  private static final int MODELS_MAX = 16;
+
+  private final Translation pod;
+  private final List<GpuNode> nodes;
+  private final String resource;
+  private @Nullable String countedFirst;
+  private @Nullable List<String> allProducts;
+  private long gpus = 1;
+
+  HamiAnnotations(Translation pod, List<GpuNode> nodes, String resource) {
+    this.pod = pod;
+    this.nodes = nodes;
+    this.resource = resource;
+  }
+
+  void read(PodView view) {
+    if (pod.label(OPT_OUT).equals("ignore")) {
+      first(view).ifPresent(word -> pod.warn(Warning.OTHERS_LEFT.of(OPT_OUT, "ignore", word)));
+      return;
+    }
+    view.containers().forEach(this::container);
+    list(USE_TYPE, AVOID_TYPE, Names.GPU_MODEL, true);
+    list(USE_UUID, AVOID_UUID, Names.GPU_UUID, false);
+    policy(pod.annotation(POLICY));
+    mode(pod.annotation(MODE));
+    String numa = pod.annotation(NUMA);
+    // One GPU is on one NUMA node.
+    if (Boolean.parseBoolean(numa) && (countedFirst == null || gpus > 1)) {
+      pod.ignore(SharingSystem.HAMI, NUMA, "true");
+    }
+    for (String word : WITHOUT_MEANING) {
+      String value = pod.annotation(word);
+      if (value != null) {
+        pod.ignore(SharingSystem.HAMI, word, value);
+      }
+    }
+  }
+
+  /** The first of HAMi's words that is on the pod. */
+  private Optional<String> first(PodView view) {
+    return Stream.concat(
+            Stream.of(MEMORY, MEMORY_PERCENTAGE, CORES, PRIORITY)
+                .filter(r -> view.containers().stream().anyMatch(c -> c.requested(r) > 0)),
+            Stream.concat(
+                    Stream.of(USE_TYPE, AVOID_TYPE, USE_UUID, AVOID_UUID, POLICY, MODE, NUMA),
+                    WITHOUT_MEANING.stream())
+                .filter(pod.annotations()::containsKey))
+        .findFirst();
+  }
+
+  /** A list, in which a placement may stand beside what we have no word for. */
+  private void policy(@Nullable String policy) {
+    if (policy == null) {
+      return;
+    }
+    for (String part : policy.split(",", -1)) {
+      String placement = PLACEMENTS.get(part.strip());
+      if (placement != null) {
+        pod.sayUnlessSaid(SharingSystem.HAMI, POLICY, policy, Names.GPU_PLACEMENT, placement);
+      } else {
+        pod.ignore(SharingSystem.HAMI, POLICY, part.strip());
+      }
+    }
+  }
+
+  /** What keeps containers apart: a demand, so beside a share it is kept or refused. */
+  private void mode(@Nullable String mode) {
+    if (mode == null) {
+      return;
+    }
+    boolean asks = countedFirst != null || GpuRequests.firstKey(pod.annotations()).isPresent();
+    if (!asks || mode.equals("hami-core")) {
+      pod.ignore(SharingSystem.HAMI, MODE, mode);
+    } else if (mode.equals("mps")) {
+      pod.select(SharingSystem.HAMI, MODE, mode, Names.LABEL_SHARING, mode);
+    } else if (mode.equals("mig")) {
+      pod.refuse(Denial.OTHERS_MIG.of(MODE, SharingSystem.HAMI));
+    } else {
+      String allowed = "hami-core and mps";
+      pod.refuse(
+          Denial.OTHERS_VALUE_UNKNOWN.of(MODE, QuotedText.of(mode), SharingSystem.HAMI, allowed));
+    }
+  }
+
+  private void container(Container container) {
+    long memoryMib = container.requested(MEMORY);
+    long percentage = container.requested(MEMORY_PERCENTAGE);
+    long cores = container.requested(CORES);
+    long priority = container.requested(PRIORITY);
+    if (priority > 0) {
+      pod.ignore(SharingSystem.HAMI, PRIORITY, String.valueOf(priority));
+      pod.drop(container, PRIORITY);
+    }
+    if (memoryMib == 0 && percentage == 0 && cores == 0) {
+      return;
+    }
+    count(container, Math.max(1, container.requested(resource)));
+    if (memoryMib > 0) {
+      say(container, MEMORY, memoryMib, Names.GPU_MEMORY, memoryMib + "Mi");
+    } else if (percentage > 0) {
+      say(container, MEMORY_PERCENTAGE, percentage, Names.GPU_FRACTION, percentage + "%");
+    } else {
+      // HAMi gives such a container all of a GPU's memory, and a share holds for both.
+      say(container, CORES, cores, Names.GPU_FRACTION, "1");
+    }
+    if (cores > 0 && memoryMib + percentage > 0) {
+      pod.ignore(SharingSystem.HAMI, CORES, String.valueOf(cores));
+    }
+    for (String section : List.of("limits", "requests")) {
+      pod.section(container, section).remove(List.of(MEMORY, MEMORY_PERCENTAGE, CORES, resource));
+    }
+  }
+
+  private void say(Container container, String theirs, long value, String ours, String ourValue) {
+    if (container.name().length() <= CONTAINER_CHARS_MAX) {
+      String key = ours + "." + container.name();
+      pod.say(SharingSystem.HAMI, theirs, String.valueOf(value), key, ourValue);
+    } else {
+      pod.say(SharingSystem.HAMI, theirs, String.valueOf(value), ours, ourValue);
+      pod.say(SharingSystem.HAMI, theirs, container.name(), Names.GPU_CONTAINER, container.name());
+    }
+  }
+
+  private void count(Container container, long wanted) {
+    if (countedFirst == null) {
+      countedFirst = container.name();
+      gpus = wanted;
+      if (wanted > 1) {
+        String count = String.valueOf(wanted);
+        pod.say(SharingSystem.HAMI, resource, count, Names.GPU_COUNT, count);
+      }
+    } else if (gpus != wanted) {
+      pod.refuse(Denial.OTHERS_COUNTS_DIFFER.of(container.name(), wanted, gpus));
+    }
+  }
+
+  private void list(String use, String avoid, String ours, boolean models) {
+    String used = pod.annotation(use);
+    String avoided = pod.annotation(avoid);
+    if (used == null && avoided == null) {
+      return;
+    }
+    String list =
+        Stream.concat(entries(used, models), entries(avoided, models).map(entry -> "!" + entry))
+            .collect(Collectors.joining(","));
+    if (!list.isEmpty()) {
+      String theirs = used != null ? use : avoid;
+      pod.sayUnlessSaid(SharingSystem.HAMI, theirs, list, ours, list);
+    }
+  }
+
+  private Stream<String> entries(@Nullable String list, boolean models) {
+    Stream<String> entries =
+        list == null
+            ? Stream.of()
+            : Stream.of(list.split(",", PlacementAnnotations.LIST_ENTRIES_MAX + 2))
+                .map(String::strip)
+                .filter(e -> !e.isEmpty());
+    return models ? entries.flatMap(this::products).distinct() : entries;
+  }
+
+  /** Thousands of nodes have a few products. */
+  private List<String> allProducts() {
+    List<String> known = allProducts;
+    if (known == null) {
+      known = nodes.stream().flatMap(n -> n.product().stream()).distinct().toList();
+      allProducts = known;
+    }
+    return known;
+  }
+
+  /** HAMi takes a part of a name, such as A100; we take names, so those of the nodes. */
+  private Stream<String> products(String part) {
+    String wanted = plain(part);
+    List<String> products =
+        allProducts().stream()
+            .filter(p -> plain(p).contains(wanted))
+            .map(p -> p.endsWith("-SHARED") ? p.substring(0, p.length() - 7) : p)
+            .distinct()
+            .sorted()
+            .limit(MODELS_MAX)
+            .toList();
+    return products.isEmpty() ? Stream.of(part) : products.stream();
+  }
+
+  private static String plain(String name) {
+    return name.replace(' ', '-').toLowerCase(Locale.ROOT);
+  }
+}

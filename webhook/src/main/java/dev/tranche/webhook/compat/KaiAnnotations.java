@@ -1,0 +1,147 @@
+package dev.tranche.webhook.compat;
+
+import dev.tranche.api.Names;
+import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.QuotedText;
+import dev.tranche.webhook.request.GpuRequests;
+import dev.tranche.webhook.request.GpuRequests.Wanted;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/**
+ * The annotations of KAI-Scheduler, without a prefix, memory as a number of MiB; and those of its
+ * GPU fractioning operator, which name a container and bound its memory by quantities.
+ */
+final class KaiAnnotations {
+  private static final String MEMORY = "gpu-memory";
+  private static final String FRACTION = "gpu-fraction";
+  private static final String MPS = "mps";
+  private static final Map<String, String> SAME =
+      Map.of(
+          FRACTION,
+          Names.GPU_FRACTION,
+          "gpu-fraction-num-devices",
+          Names.GPU_COUNT,
+          "gpu-fraction-container-name",
+          Names.GPU_CONTAINER);
+
+  private static final String OF_CONTAINER = "nvidia.com/container.";
+  private static final String REQUEST = ".gpu-memory.request";
+  private static final String LIMIT = ".gpu-memory.limit";
+  private static final String MODE = ".gpu-compute.mode";
+  private static final Pattern MEMORY_OF =
+      Pattern.compile(Pattern.quote(OF_CONTAINER) + "(.+)\\.gpu-memory\\.(request|limit)");
+
+  private final Translation pod;
+
+  private KaiAnnotations(Translation pod) {
+    this.pod = pod;
+  }
+
+  static void read(Translation pod) {
+    new KaiAnnotations(pod).read();
+  }
+
+  private void read() {
+    SAME.forEach(
+        (theirs, ours) -> {
+          String value = pod.annotation(theirs);
+          if (value != null) {
+            pod.say(SharingSystem.KAI, theirs, value, ours, value.strip());
+          }
+        });
+    String memory = pod.annotation(MEMORY);
+    if (memory != null) {
+      memory(memory);
+    }
+    var bounded = new TreeSet<String>();
+    var others = new TreeMap<String, String>();
+    pod.annotations()
+        .forEach(
+            (key, value) -> {
+              if (key.startsWith(OF_CONTAINER)) {
+                Matcher matcher = MEMORY_OF.matcher(key);
+                if (matcher.matches()) {
+                  bounded.add(matcher.group(1));
+                } else {
+                  others.put(key, value);
+                }
+              }
+            });
+    bounded.stream().takeWhile(container -> pod.readsOn()).forEach(this::bounds);
+    Set<String> keys = pod.annotations().keySet();
+    boolean asks = !bounded.isEmpty() || keys.contains(FRACTION) || keys.contains(MEMORY);
+    others.entrySet().stream()
+        .takeWhile(word -> pod.readsOn())
+        .forEach(word -> other(word.getKey(), word.getValue(), asks));
+    String mps = pod.annotation(MPS);
+    // Anybody may call an annotation so; it is KAI's beside a share.
+    if (asks && mps != null && mps.strip().equals("true")) {
+      pod.select(SharingSystem.KAI, MPS, mps, Names.LABEL_SHARING, "mps");
+    }
+  }
+
+  private void memory(String memory) {
+    if (memory.strip().matches("[1-9]\\d{0,8}")) {
+      pod.say(SharingSystem.KAI, MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
+    } else {
+      pod.refuse(
+          Denial.OTHERS_MEMORY_MALFORMED.of(MEMORY, QuotedText.of(memory), Names.GPU_MEMORY));
+    }
+  }
+
+  /**
+   * A share here is what a container has and may have, so it is the limit: with the request alone
+   * it would end under MPS where it did not there. One that is missing is as the other.
+   */
+  private void bounds(String container) {
+    String requestKey = OF_CONTAINER + container + REQUEST;
+    String limitKey = OF_CONTAINER + container + LIMIT;
+    String request = pod.annotation(requestKey);
+    String limit = pod.annotation(limitKey);
+    long requestBytes = request == null ? 0 : bytes(requestKey, request);
+    long limitBytes = limit == null ? 0 : bytes(limitKey, limit);
+    if (request != null && limit != null && requestBytes > limitBytes && limitBytes > 0) {
+      pod.refuse(
+          Denial.OTHERS_WORD_TWICE.of(
+              requestKey,
+              SharingSystem.KAI,
+              QuotedText.of(request),
+              limitKey,
+              QuotedText.of(limit)));
+    } else if (limit != null && limitBytes > 0) {
+      pod.say(SharingSystem.KAI, limitKey, limit, Names.GPU_MEMORY_OF + container, limit.strip());
+      if (request != null && requestBytes > 0 && requestBytes < limitBytes) {
+        pod.ignore(SharingSystem.KAI, requestKey, request);
+      }
+    } else if (request != null && requestBytes > 0) {
+      pod.say(
+          SharingSystem.KAI, requestKey, request, Names.GPU_MEMORY_OF + container, request.strip());
+    }
+  }
+
+  /** 0 where it is no amount, which is said then. */
+  private long bytes(String key, String value) {
+    return GpuRequests.memory(key, value, pod.problems()).orElse(null)
+            instanceof Wanted.Memory(long bytes)
+        ? bytes
+        : 0;
+  }
+
+  private void other(String key, String value, boolean asks) {
+    String mode = value.strip();
+    if (!key.endsWith(MODE) || !asks || mode.equals("time-slicing")) {
+      pod.ignore(SharingSystem.KAI, key, value);
+    } else if (mode.equals("sm-sharing")) {
+      pod.select(SharingSystem.KAI, key, value, Names.LABEL_SHARING, "mps");
+    } else {
+      String allowed = "sm-sharing and time-slicing";
+      pod.refuse(
+          Denial.OTHERS_VALUE_UNKNOWN.of(key, QuotedText.of(value), SharingSystem.KAI, allowed));
+    }
+  }
+}

@@ -1,0 +1,117 @@
+package dev.tranche.webhook.events;
+
+import io.fabric8.kubernetes.api.model.ObjectReference;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientException;
+import io.fabric8.kubernetes.client.http.HttpResponse;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/**
+ * Whether the API server has an object, of the kinds that make pods. It is asked for the metadata
+ * alone, and what it had is remembered for a minute. Of one thread, but for {@link #known}.
+ */
+class ObjectLookup {
+  private static final int REMEMBERED_MAX = 512;
+  private static final long ANSWER_S_MAX = 5;
+  private static final Duration AGE_MAX = Duration.ofMinutes(1);
+  private static final String METADATA =
+      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+  private static final int OK = 200;
+
+  /** Of a name that Kubernetes takes, so that no text becomes another path. */
+  private static final String NAME = "[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?";
+
+  /** By API version and kind; the webhook's account may get these. */
+  private static final Map<String, String> PATHS =
+      Map.of(
+          "v1 Pod", "/api/v1/namespaces/%s/pods/%s",
+          "v1 ReplicationController", "/api/v1/namespaces/%s/replicationcontrollers/%s",
+          "apps/v1 ReplicaSet", "/apis/apps/v1/namespaces/%s/replicasets/%s",
+          "apps/v1 StatefulSet", "/apis/apps/v1/namespaces/%s/statefulsets/%s",
+          "apps/v1 DaemonSet", "/apis/apps/v1/namespaces/%s/daemonsets/%s",
+          "batch/v1 Job", "/apis/batch/v1/namespaces/%s/jobs/%s");
+
+  private final KubernetesClient client;
+  private final InstantSource clock;
+
+  /** When each was there last, oldest first. */
+  private final Map<String, Instant> seen =
+      new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, Instant> eldest) {
+          return size() > REMEMBERED_MAX;
+        }
+      };
+
+  ObjectLookup(KubernetesClient client, InstantSource clock) {
+    this.client = client;
+    this.clock = clock;
+  }
+
+  /** Whether it is of a kind, and of a name, that there could be. */
+  boolean known(ObjectReference object) {
+    return path(object).isPresent();
+  }
+
+  private static Optional<String> path(ObjectReference object) {
+    String namespace = object.getNamespace();
+    String name = object.getName();
+    String path = PATHS.get(object.getApiVersion() + " " + object.getKind());
+    return path != null && namespace.matches(NAME) && name.matches(NAME)
+        ? Optional.of(path.formatted(namespace, name))
+        : Optional.empty();
+  }
+
+  /** Waits for the API server; not on an event loop. */
+  boolean exists(ObjectReference object) {
+    Optional<String> path = path(object);
+    if (path.isEmpty()) {
+      return false;
+    }
+    Instant now = clock.instant();
+    Instant last = seen.get(path.get());
+    if (last != null && now.isBefore(last.plus(AGE_MAX))) {
+      return true;
+    }
+    boolean there = asked(path.get());
+    if (there) {
+      seen.remove(path.get());
+      seen.put(path.get(), now);
+    }
+    return there;
+  }
+
+  private boolean asked(String path) {
+    var request =
+        client
+            .getHttpClient()
+            .newHttpRequestBuilder()
+            .uri(client.getMasterUrl().toString().replaceFirst("/$", "") + path)
+            .header("Accept", METADATA)
+            .build();
+    try {
+      HttpResponse<?> answer =
+          client
+              .getHttpClient()
+              .consumeBytes(request, (bytes, body) -> body.cancel())
+              .get(ANSWER_S_MAX, TimeUnit.SECONDS);
+      if (answer.body() instanceof io.fabric8.kubernetes.client.http.AsyncBody body) {
+        body.cancel();
+      }
+      return answer.code() == OK;
+    } catch (ExecutionException | TimeoutException failed) {
+      throw new KubernetesClientException("looking up " + path, failed);
+    } catch (InterruptedException closed) {
+      Thread.currentThread().interrupt();
+      return false;
+    }
+  }
+}

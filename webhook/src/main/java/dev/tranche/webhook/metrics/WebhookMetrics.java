@@ -1,0 +1,277 @@
+package dev.tranche.webhook.metrics;
+
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.webhook.guard.Finding;
+import dev.tranche.webhook.guard.FindingOutcome;
+import dev.tranche.webhook.pod.Denial;
+import io.micrometer.core.instrument.Counter;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.Timer;
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Predicate;
+import java.util.function.Supplier;
+import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
+
+/** All that the webhook counts, by name. */
+public final class WebhookMetrics {
+  /** What became of a review. */
+  public enum Outcome {
+    UNCHANGED,
+    PATCHED,
+    DENIED,
+    /** No AdmissionReview that we understand, or too large. */
+    MALFORMED,
+    /** Turned away unread: too much in flight. */
+    SHED,
+    /** Its body did not end in time. */
+    TIMED_OUT,
+    /** A defect of ours. */
+    FAILED
+  }
+
+  /** The reason of a denial: what the API server sent cannot be read to its end. */
+  public static final String UNREADABLE = "unreadable";
+
+  private static final String NO_REASON = "none";
+
+  private final MeterRegistry registry;
+  private final Map<ReviewKind, Map<Outcome, Counter>> admissions = new EnumMap<>(ReviewKind.class);
+  private final Map<ReviewKind, Map<String, Counter>> denials = new EnumMap<>(ReviewKind.class);
+  private final Timer duration;
+  private final Counter tlsFailures;
+  private final Counter warnings;
+  private final Map<Finding, Map<FindingOutcome.Outcome, Counter>> guardFindings =
+      new EnumMap<>(Finding.class);
+  private final Counter guardExempt;
+  private final Counter guardEventsDropped;
+  private final Counter guardFailuresDenied;
+  private final Counter guardFailuresAdmitted;
+
+  public WebhookMetrics(MeterRegistry registry) {
+    this.registry = registry;
+    for (ReviewKind review : ReviewKind.values()) {
+      countAdmissions(review);
+    }
+    duration =
+        Timer.builder("tranche_webhook_admission_duration")
+            .description("From a review's body read to its answer written")
+            .serviceLevelObjectives(
+                Duration.ofNanos(100_000),
+                Duration.ofNanos(250_000),
+                Duration.ofNanos(500_000),
+                Duration.ofMillis(1),
+                Duration.ofNanos(2_500_000),
+                Duration.ofMillis(5),
+                Duration.ofMillis(10),
+                Duration.ofMillis(50),
+                Duration.ofMillis(250),
+                Duration.ofSeconds(1),
+                Duration.ofSeconds(10))
+            .register(registry);
+    tlsFailures =
+        Counter.builder("tranche_webhook_tls_failures")
+            .description("Rounds of keeping certificates that failed and are tried again")
+            .register(registry);
+    warnings =
+        Counter.builder("tranche_webhook_warnings")
+            .description("Warnings given with an admission, such as a share rounded up")
+            .register(registry);
+    countGuard();
+    guardExempt =
+        counter(
+            "tranche_webhook_guard_exempt",
+            "Pods that the guard left alone for the sake of their ServiceAccount");
+    guardEventsDropped =
+        counter(
+            "tranche_webhook_guard_events_dropped",
+            "Events of the guard that were not written: too many, or refused");
+    guardFailuresDenied = guardFailures("denied");
+    guardFailuresAdmitted = guardFailures("admitted");
+  }
+
+  private Counter counter(String name, String help) {
+    return Counter.builder(name).description(help).register(registry);
+  }
+
+  private Counter guardFailures(String outcome) {
+    return Counter.builder("tranche_webhook_guard_failures")
+        .description("Reviews that the guard failed on by a defect of its own")
+        .tag("outcome", outcome)
+        .register(registry);
+  }
+
+  /** All from the start, so that the first of a kind is seen as an increase. */
+  private void countAdmissions(ReviewKind review) {
+    var byOutcome = new EnumMap<Outcome, Counter>(Outcome.class);
+    for (Outcome outcome : Outcome.values()) {
+      if (outcome != Outcome.DENIED) {
+        byOutcome.put(outcome, admissions(review, outcome, NO_REASON));
+      }
+    }
+    admissions.put(review, byOutcome);
+    var byReason = new HashMap<String, Counter>();
+    reasons(review).forEach(r -> byReason.put(r, admissions(review, Outcome.DENIED, r)));
+    denials.put(review, byReason);
+  }
+
+  /** A few dozen at most: Prometheus keeps a series of each. */
+  private static Stream<String> reasons(ReviewKind review) {
+    Stream<?> own =
+        switch (review) {
+          case FRACTION -> Stream.of(Denial.values()).filter(d -> d != Denial.MORE);
+          case GUARD -> Stream.concat(Stream.of(Finding.values()), Stream.of(Denial.TOO_LARGE));
+          case NONE -> Stream.of();
+        };
+    return review == ReviewKind.NONE
+        ? Stream.of()
+        : Stream.concat(own.map(Object::toString), Stream.of(UNREADABLE));
+  }
+
+  private Counter admissions(ReviewKind review, Outcome outcome, String reason) {
+    return Counter.builder("tranche_webhook_admissions")
+        .description("Reviews answered, by what became of the pod")
+        .tag("review", review.toString())
+        .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
+        .tag("reason", reason)
+        .register(registry);
+  }
+
+  private void countGuard() {
+    for (Finding finding : Finding.values()) {
+      var counters = new EnumMap<FindingOutcome.Outcome, Counter>(FindingOutcome.Outcome.class);
+      for (FindingOutcome.Outcome outcome : FindingOutcome.Outcome.values()) {
+        counters.put(
+            outcome,
+            Counter.builder("tranche_webhook_guard_findings")
+                .description("Ways found in pods to GPUs that they were not given")
+                .tag("finding", finding.toString())
+                .tag("outcome", outcome.toString())
+                .register(registry));
+      }
+      guardFindings.put(finding, counters);
+    }
+  }
+
+  public void guardFound(FindingOutcome found) {
+    var counters = Objects.requireNonNull(guardFindings.get(found.finding()));
+    Objects.requireNonNull(counters.get(found.outcome())).increment();
+  }
+
+  public void guardExempt() {
+    guardExempt.increment();
+  }
+
+  public void guardFailed(boolean denied) {
+    (denied ? guardFailuresDenied : guardFailuresAdmitted).increment();
+  }
+
+  /** From any thread. */
+  public void guardEventDropped() {
+    guardEventsDropped.increment();
+  }
+
+  /**
+   * Watches the connections of a port.
+   *
+   * @param port admission or metrics
+   */
+  public void connections(String port, ConnectionLimiter connections) {
+    Gauge.builder("tranche_webhook_connections", connections, ConnectionLimiter::open)
+        .description("Open connections of the port; bounded")
+        .tag("port", port)
+        .register(registry);
+    FunctionCounter.builder(
+            "tranche_webhook_connections_refused", connections, ConnectionLimiter::refused)
+        .description("Connections closed for others, or because no first request came in time")
+        .tag("port", port)
+        .register(registry);
+  }
+
+  /**
+   * @param reason of the denial: a {@link Denial}, a {@link Finding} or {@link #UNREADABLE}
+   */
+  public void denied(ReviewKind review, String reason, long tookNanos) {
+    Objects.requireNonNull(Objects.requireNonNull(denials.get(review)).get(reason)).increment();
+    duration.record(tookNanos, TimeUnit.NANOSECONDS);
+  }
+
+  public void admitted(ReviewKind review, Outcome outcome, int warningCount, long tookNanos) {
+    count(review, outcome);
+    if (warningCount > 0) {
+      warnings.increment(warningCount);
+    }
+    duration.record(tookNanos, TimeUnit.NANOSECONDS);
+  }
+
+  /**
+   * @param outcome any but a denial, which has a reason
+   */
+  public void count(ReviewKind review, Outcome outcome) {
+    Objects.requireNonNull(Objects.requireNonNull(admissions.get(review)).get(outcome)).increment();
+  }
+
+  public void tlsFailed() {
+    tlsFailures.increment();
+  }
+
+  /** Watches whether reviews can be answered. */
+  public <T> void ready(T source, Predicate<T> ready) {
+    Gauge.builder("tranche_webhook_ready", source, s -> ready.test(s) ? 1 : 0)
+        .description("1 while /readyz says ready, else 0")
+        .register(registry);
+  }
+
+  /** Watches how many labelled nodes are known. */
+  public <T> void nodes(T source, ToDoubleFunction<T> count) {
+    Gauge.builder("tranche_webhook_nodes", source, count)
+        .description("Nodes seen that are labelled with their replicas per GPU")
+        .register(registry);
+  }
+
+  /** Watches the bytes of reviews that are being read. */
+  public <T> void inFlight(T source, ToDoubleFunction<T> bytes) {
+    Gauge.builder("tranche_webhook_in_flight", source, bytes)
+        .description("Bodies of reviews being read; bounded")
+        .baseUnit("bytes")
+        .register(registry);
+  }
+
+  /**
+   * Watches a certificate; not a number before there is one.
+   *
+   * @param name ca, webhook or extender
+   */
+  public void certificate(String name, Supplier<Optional<X509Certificate>> certificate) {
+    certificate(
+        "tranche_webhook_certificate_expiry_timestamp",
+        "When the certificate in use ends, in Unix time",
+        name,
+        () -> certificate.get().map(c -> c.getNotAfter().toInstant()));
+    certificate(
+        "tranche_webhook_certificate_start_timestamp",
+        "From when the certificate in use is valid, in Unix time",
+        name,
+        () -> certificate.get().map(c -> c.getNotBefore().toInstant()));
+  }
+
+  private void certificate(
+      String metric, String help, String name, Supplier<Optional<Instant>> time) {
+    Gauge.builder(metric, () -> time.get().map(t -> (double) t.getEpochSecond()).orElse(Double.NaN))
+        .description(help)
+        .tag("certificate", name)
+        .baseUnit("seconds")
+        .register(registry);
+  }
+}

@@ -1,0 +1,143 @@
+package dev.tranche.webhook.mutate;
+
+import static java.util.stream.Collectors.joining;
+
+import dev.tranche.api.Fraction;
+import dev.tranche.api.Names;
+import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.pod.QuotedText;
+import dev.tranche.webhook.pod.Warning;
+import dev.tranche.webhook.request.GpuRequests;
+import dev.tranche.webhook.request.GpuRequests.Ask;
+import dev.tranche.webhook.request.GpuRequests.Wanted;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+
+/** The memory that requests by memory are shares of. */
+sealed interface GpuMemory {
+  /**
+   * @param usableBytes of one GPU
+   * @param pinnedMib totals of the nodes on which the shares come out like this, as labelled; the
+   *     pod must be kept on them. Empty: no node said anything, and the default was taken.
+   * @param warning where other nodes would have served as well
+   */
+  record Known(long usableBytes, List<String> pinnedMib, Optional<String> warning)
+      implements GpuMemory {
+    public Known {
+      pinnedMib = List.copyOf(pinnedMib);
+    }
+  }
+
+  /** The pod is denied. */
+  record Refused(Problem reason) implements GpuMemory {}
+
+  /** Nodes with one total; the least usable of them counts. */
+  record Model(int totalMib, long usableBytes, int nodes) {
+    Model and(Model other) {
+      return new Model(totalMib, Math.min(usableBytes, other.usableBytes), nodes + other.nodes);
+    }
+  }
+
+  /**
+   * @param asks at least one is by memory
+   * @param cut of the nodes that the pod can land on
+   */
+  static GpuMemory of(GpuRequests asks, ReplicaGranularity cut, MutationRules.Memory rules) {
+    List<Ask> byMemory =
+        asks.asks().stream().filter(a -> a.wanted() instanceof Wanted.Memory).toList();
+    Ask largest = byMemory.getFirst();
+    for (Ask ask : byMemory) {
+      largest = bytes(ask) > bytes(largest) ? ask : largest;
+    }
+    List<Model> models = models(cut.nodes(), rules);
+    if (models.isEmpty() && rules.defaultBytes() <= rules.reserveBytes()) {
+      return new Refused(
+          Denial.MEMORY_UNKNOWN.of(
+              largest.key(), Names.LABEL_MEMORY, QuotedText.of(largest.text())));
+    }
+    long usableMax =
+        models.stream()
+            .mapToLong(Model::usableBytes)
+            .max()
+            .orElse(rules.defaultBytes() - rules.reserveBytes());
+    if (bytes(largest) > usableMax) {
+      return new Refused(Denial.MEMORY_TOO_MUCH.of(QuotedText.of(largest.text()), usableMax >> 20));
+    }
+    return models.isEmpty()
+        ? new Known(usableMax, List.of(), Optional.empty())
+        : choose(models, byMemory, bytes(largest), cut.replicasPerGpu());
+  }
+
+  /** Of the models that are large enough, those on which most nodes agree, or the smaller ones. */
+  private static GpuMemory choose(
+      List<Model> models, List<Ask> byMemory, long largestBytes, int replicasPerGpu) {
+    var bySolution = new LinkedHashMap<List<Integer>, List<Model>>();
+    models.stream()
+        .filter(m -> m.usableBytes() >= largestBytes)
+        .forEach(
+            m ->
+                bySolution
+                    .computeIfAbsent(
+                        replicas(byMemory, m.usableBytes(), replicasPerGpu),
+                        solution -> new ArrayList<>())
+                    .add(m));
+    List<Model> chosen =
+        bySolution.values().stream().reduce((a, b) -> nodes(b) > nodes(a) ? b : a).orElseThrow();
+    Optional<String> warning =
+        bySolution.size() == 1
+            ? Optional.empty()
+            : Optional.of(
+                Warning.MEMORIES_DISAGREE.of(
+                    totals(bySolution.values().stream().flatMap(List::stream).toList()),
+                    byMemory.stream()
+                        .map(a -> QuotedText.of(a.text()))
+                        .distinct()
+                        .collect(joining(", ")),
+                    totals(chosen)));
+    long usable = chosen.stream().mapToLong(Model::usableBytes).min().orElseThrow();
+    List<String> pinned = chosen.stream().map(m -> String.valueOf(m.totalMib())).toList();
+    return new Known(usable, pinned, warning);
+  }
+
+  private static List<Integer> replicas(List<Ask> byMemory, long usableBytes, int replicasPerGpu) {
+    return byMemory.stream()
+        .map(a -> Fraction.replicasOfMemory(bytes(a), usableBytes, replicasPerGpu))
+        .toList();
+  }
+
+  /** By total, rising. Nodes that do not say theirs are left out: unknown is not enough. */
+  private static List<Model> models(List<GpuNode> nodes, MutationRules.Memory rules) {
+    Map<Integer, Model> models = new TreeMap<>();
+    for (GpuNode node : nodes) {
+      if (node.memoryMib().isPresent()) {
+        int total = node.memoryMib().getAsInt();
+        long usable = node.usableBytes(rules.reserveBytes()).orElse(0);
+        models.merge(total, new Model(total, usable, 1), Model::and);
+      }
+    }
+    return List.copyOf(models.values());
+  }
+
+  private static int nodes(List<Model> models) {
+    return models.stream().mapToInt(Model::nodes).sum();
+  }
+
+  private static String totals(List<Model> models) {
+    return models.stream()
+        .map(Model::totalMib)
+        .sorted()
+        .limit(8)
+        .map(String::valueOf)
+        .collect(joining(", "));
+  }
+
+  private static long bytes(Ask ask) {
+    return ask.wanted() instanceof Wanted.Memory(long bytes) ? bytes : 0;
+  }
+}

@@ -1,0 +1,175 @@
+package dev.tranche.webhook.mutate;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Names;
+import dev.tranche.webhook.compat.Translation;
+import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.JsonPatch;
+import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.Mutation.Denied;
+import dev.tranche.webhook.pod.Mutation.Patched;
+import dev.tranche.webhook.pod.Mutation.Unchanged;
+import dev.tranche.webhook.pod.PodView;
+import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.pod.SizeLimits;
+import dev.tranche.webhook.pod.Warning;
+import dev.tranche.webhook.request.GpuContainer;
+import dev.tranche.webhook.request.GpuRequests;
+import dev.tranche.webhook.request.PlacementAnnotations;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Consumer;
+
+/**
+ * Turns what a new pod asks in fractions into replicas, and sends it to the scheduler that knows
+ * what they mean. Seeing its own result again, it changes nothing.
+ */
+public final class PodMutator {
+  private static final String DEFAULT_SCHEDULER = "default-scheduler";
+
+  private final MutationRules rules;
+
+  public PodMutator(MutationRules rules) {
+    this.rules = rules;
+  }
+
+  /**
+   * @param pod at its creation, as JSON; not changed
+   */
+  public Mutation mutate(JsonNode pod, MutationRules.Cluster cluster) {
+    var original = new PodView(pod);
+    Optional<Problem> tooLarge = SizeLimits.tooLarge(original);
+    if (tooLarge.isPresent()) {
+      return denied(List.of(tooLarge.get()));
+    }
+    if (foreign(original.text("schedulerName"))) {
+      return foreign(original);
+    }
+    Translation translation =
+        Translation.of(original, rules.dialects(), rules.resources().getFirst(), cluster.nodes());
+    PodView view = FormerPin.without(translation.view(), cluster.nodes());
+    var problems = new ArrayList<>(translation.problems());
+    GpuRequests asks = GpuRequests.read(view, resource(), problems);
+    if (countsGpus(view, cluster)) {
+      asks = asks.withPlain(view, resource());
+    }
+    PlacementAnnotations.check(view.annotations(), problems);
+    if (!problems.isEmpty()) {
+      return denied(problems);
+    }
+    var patch = new JsonPatch();
+    var warnings = new ArrayList<>(translation.warnings());
+    translation.write(patch);
+    ResultAnnotations stamps = ResultAnnotations.NONE;
+    if (!asks.isEmpty()) {
+      switch (GrantCalculator.of(view, asks, cluster.nodes(), rules)) {
+        case GrantCalculator.Refused(var reasons) -> {
+          return denied(reasons);
+        }
+        case GrantCalculator.Granted granted -> {
+          stamps = ResultAnnotations.of(granted.grants(), granted.cut().replicasPerGpu());
+          granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
+          writePodFields(original, view, cluster, granted::require, patch);
+          asks.chosen()
+              .ifPresent(
+                  c ->
+                      patch.add(
+                          c.container().name(), "metadata", "annotations", Names.GPU_CONTAINER));
+          asks.chosen().flatMap(GpuContainer::warning).ifPresent(warnings::add);
+          warnings.addAll(granted.warnings());
+        }
+      }
+    } else if (requestsOurs(view)) {
+      CandidateNodes landing = CandidateNodes.of(view, asks, cluster.nodes(), rules);
+      List<Problem> denials = PodRules.ofPlain(view, landing.open());
+      if (!denials.isEmpty()) {
+        return denied(denials);
+      }
+      writePodFields(original, view, cluster, affinity -> {}, patch);
+    } else {
+      PlacementAnnotations.warnOfNoEffect(view.annotations(), warnings);
+    }
+    PlacementAnnotations.warnOfUnknown(view.annotations(), warnings);
+    stamps.write(view, patch);
+    return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
+  }
+
+  private static Denied denied(List<Problem> problems) {
+    List<String> distinct =
+        problems.stream().map(Problem::sentence).distinct().limit(Denial.PER_POD_MAX + 1L).toList();
+    boolean more = distinct.size() > Denial.PER_POD_MAX;
+    String sentences =
+        String.join(" ", distinct.subList(0, more ? Denial.PER_POD_MAX : distinct.size()));
+    return new Denied(
+        more ? sentences + " " + Denial.MORE.template() : sentences,
+        problems.getFirst().denial().toString());
+  }
+
+  /** Fractions become replicas of the first resource. */
+  private String resource() {
+    return rules.resources().getFirst();
+  }
+
+  private boolean foreign(String schedulerName) {
+    return !schedulerName.isEmpty()
+        && !schedulerName.equals(DEFAULT_SCHEDULER)
+        && !schedulerName.equals(rules.schedulerName());
+  }
+
+  /** Left alone, but for our stamps: others believe them too. */
+  private static Mutation foreign(PodView pod) {
+    var patch = new JsonPatch();
+    ResultAnnotations.NONE.write(pod, patch);
+    List<String> warnings = foreignWarnings(pod);
+    return patch.isEmpty() ? new Unchanged(warnings) : new Patched(patch, warnings);
+  }
+
+  private static List<String> foreignWarnings(PodView pod) {
+    return GpuRequests.firstKey(pod.annotations())
+        .map(key -> Warning.FOREIGN_SCHEDULER.of(pod.text("schedulerName"), key))
+        .map(List::of)
+        .orElse(List.of());
+  }
+
+  /**
+   * Whether a number of the resource is one of GPUs. On a node that is named past the scheduler and
+   * not known to be ours, it is what that node's plugin says.
+   */
+  private boolean countsGpus(PodView pod, MutationRules.Cluster cluster) {
+    String node = pod.text("nodeName");
+    boolean known =
+        node.isEmpty()
+            || cluster.nodes().stream()
+                .anyMatch(n -> n.name().equals(node) && n.replicasPerGpu().isPresent());
+    boolean windows = pod.spec().path("os").path("name").asText("").equals("windows");
+    return rules.plainRequests() == MutationRules.PlainRequests.GPUS && known && !windows;
+  }
+
+  private boolean requestsOurs(PodView pod) {
+    return pod.containers().stream()
+        .anyMatch(c -> rules.resources().stream().anyMatch(r -> c.requested(r) > 0));
+  }
+
+  /** Where the pod goes, by whom, and how its containers are run. */
+  private void writePodFields(
+      PodView came,
+      PodView pod,
+      MutationRules.Cluster cluster,
+      Consumer<Affinity> required,
+      JsonPatch patch) {
+    var affinity = new Affinity(came.spec(), pod.spec());
+    CandidateNodes.requireModel(pod, cluster.nodes(), affinity);
+    required.accept(affinity);
+    affinity.write(patch);
+    String scheduler = rules.schedulerName();
+    if (!scheduler.isEmpty() && !pod.text("schedulerName").equals(scheduler)) {
+      patch.add(scheduler, "spec", "schedulerName");
+    }
+    if (cluster.runtimeClassExists()
+        && !rules.runtimeClass().isEmpty()
+        && pod.text("runtimeClassName").isEmpty()) {
+      patch.add(rules.runtimeClass(), "spec", "runtimeClassName");
+    }
+  }
+}

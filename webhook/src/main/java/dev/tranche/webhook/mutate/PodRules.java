@@ -1,0 +1,169 @@
+package dev.tranche.webhook.mutate;
+
+import static java.util.stream.Collectors.toMap;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
+import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.PodView;
+import dev.tranche.webhook.pod.PodView.Container;
+import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.pod.Quantity;
+import dev.tranche.webhook.pod.QuotedText;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
+
+/** What a pod that asks for shares may not be or say besides. */
+final class PodRules {
+  /** HAMi's words, NVIDIA's plain resource and MIG's: a second way to a GPU. */
+  private static final Pattern GPU_RESOURCE = Pattern.compile("nvidia\\.com/(gpu|mig-).*");
+
+  private static final int PLAIN_REPLICAS_MAX = 1_000_000;
+
+  private PodRules() {}
+
+  static List<Problem> of(
+      PodView pod, List<Grant> grants, ReplicaGranularity cut, String resource) {
+    var denials = new ArrayList<Problem>();
+    boolean seen = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
+    for (Grant grant : grants) {
+      if (denials.size() > Denial.PER_POD_MAX) {
+        return denials;
+      }
+      if (grant.wholeGpus() > 0) {
+        // As under NVIDIA's plugin, privileged or not.
+        continue;
+      }
+      request(grant, resource, seen, denials);
+      if (grant.ask().container().privileged()) {
+        denials.add(Denial.PRIVILEGED.of(grant.ask().container().name()));
+      }
+    }
+    boolean shares = grants.stream().anyMatch(g -> g.wholeGpus() == 0);
+    if (shares) {
+      pod(pod, resource, denials);
+    }
+    hostPid(pod, cut.reachable(), denials);
+    size(demand(pod, grants, cut.replicasPerGpu(), resource), cut, shares, denials);
+    return denials;
+  }
+
+  /**
+   * Of a pod that asks for replicas by number.
+   *
+   * @param nodes that it can land on
+   */
+  static List<Problem> ofPlain(PodView pod, List<GpuNode> nodes) {
+    var denials = new ArrayList<Problem>();
+    hostPid(pod, nodes, denials);
+    return denials;
+  }
+
+  /**
+   * @param seen Tranche wrote the request: the pod was restored or copied, or a webhook after ours
+   *     has changed it. If R is another one since then, the request is written anew.
+   */
+  private static void request(Grant grant, String resource, boolean seen, List<Problem> denials) {
+    Container container = grant.ask().container();
+    JsonNode resources = container.spec().path("resources");
+    long requested = container.requested(resource);
+    long limit = count(resources.path("limits").path(resource), requested);
+    long request = count(resources.path("requests").path(resource), requested);
+    if (request != limit) {
+      denials.add(Denial.REQUEST_AND_LIMIT.of(container.name(), resource, request, limit));
+    } else if (requested > 0 && requested != grant.replicas() && !seen) {
+      denials.add(
+          Denial.OWN_REQUEST.of(
+              container.name(),
+              resource,
+              requested,
+              grant.ask().key(),
+              grant.ask().text(),
+              grant.replicas(),
+              grant.replicasPerGpu()));
+    }
+    Stream.of("limits", "requests")
+        .flatMap(section -> resources.path(section).propertyStream())
+        .map(Map.Entry::getKey)
+        .filter(r -> !r.equals(resource) && GPU_RESOURCE.matcher(r).matches())
+        .distinct()
+        .limit(Denial.PER_POD_MAX + 1L)
+        .map(r -> Denial.OTHER_RESOURCE.of(container.name(), QuotedText.of(r)))
+        .forEach(denials::add);
+  }
+
+  private static long count(JsonNode quantity, long absent) {
+    return quantity.isMissingNode() ? absent : Quantity.parse(quantity.asText("")).orElse(0);
+  }
+
+  private static void pod(PodView pod, String resource, List<Problem> denials) {
+    String node = pod.text("nodeName");
+    if (!node.isEmpty()) {
+      denials.add(Denial.NODE_NAME.of(node));
+    }
+    JsonNode whole = pod.spec().path("resources");
+    if (whole.path("limits").has(resource) || whole.path("requests").has(resource)) {
+      denials.add(Denial.POD_RESOURCES.of(resource));
+    }
+    if (pod.spec().path("os").path("name").asText("").equals("windows")) {
+      denials.add(Denial.WINDOWS.of());
+    }
+  }
+
+  private static void hostPid(PodView pod, List<GpuNode> nodes, List<Problem> denials) {
+    if (pod.spec().path("hostPID").asBoolean(false)) {
+      nodes.stream()
+          .filter(GpuNode::sharesByMps)
+          .findFirst()
+          .map(n -> Denial.HOST_PID_WITH_MPS.of(n.name()))
+          .ifPresent(denials::add);
+    }
+  }
+
+  /** More than one GPU where init containers ask; more than any node has. */
+  private static void size(
+      Demand demand, ReplicaGranularity cut, boolean bySize, List<Problem> denials) {
+    int replicas = cut.replicasPerGpu();
+    boolean several = demand.containers().stream().anyMatch(c -> c.shares().size() > 1);
+    if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
+      denials.add(
+          Denial.INIT_ABOVE_ONE_GPU.of(
+              replicas,
+              several ? "several GPUs" : demand.peakReplicas() + " replicas at one moment"));
+      return;
+    }
+    if (!bySize) {
+      // An autoscaler may bring a larger node, and pods have waited for it before us.
+      return;
+    }
+    int gpusMax = cut.gpusMax().orElse(Integer.MAX_VALUE);
+    int shares = demand.containers().stream().mapToInt(c -> c.shares().size()).max().orElse(0);
+    if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
+      int wanted = Math.max(shares, Math.ceilDiv(demand.peakReplicas(), replicas));
+      denials.add(Denial.TOO_MANY_GPUS.of(wanted, gpusMax));
+    }
+  }
+
+  private static Demand demand(
+      PodView pod, List<Grant> grants, int replicasPerGpu, String resource) {
+    Map<Container, Integer> granted =
+        grants.stream()
+            .collect(toMap(g -> g.ask().container(), Grant::replicas, (first, twice) -> first));
+    List<Demand.Request> requests =
+        pod.containers().stream()
+            .map(
+                c ->
+                    new Demand.Request(
+                        c.name(),
+                        c.kind(),
+                        granted.getOrDefault(
+                            c, (int) Math.min(c.requested(resource), PLAIN_REPLICAS_MAX))))
+            .toList();
+    return Demand.of(resource, replicasPerGpu, requests, pod.annotations());
+  }
+}

@@ -1,0 +1,38 @@
+package dev.tranche.webhook.mutate;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.pod.JsonPatch;
+import dev.tranche.webhook.pod.PodView.Container;
+import dev.tranche.webhook.pod.Quantity;
+
+/** Writes a container's replicas into its requests and limits, which must be equal. */
+final class ResourceWriter {
+  private ResourceWriter() {}
+
+  static void write(Grant grant, String resource, JsonPatch patch) {
+    Container container = grant.ask().container();
+    JsonNode present = container.spec().path("resources");
+    ObjectNode resources = object(present);
+    String replicas = String.valueOf(grant.replicas());
+    for (String section : new String[] {"limits", "requests"}) {
+      ObjectNode quantities = object(resources.path(section));
+      // Kubernetes' own spelling of the number, 10k for instance, is left alone.
+      if (Quantity.parse(quantities.path(resource).asText("")).orElse(0) != grant.replicas()) {
+        quantities.put(resource, replicas);
+      }
+      resources.set(section, quantities);
+    }
+    if (!resources.equals(present)) {
+      patch.add(
+          resources, "spec", container.list(), String.valueOf(container.index()), "resources");
+    }
+  }
+
+  private static ObjectNode object(JsonNode node) {
+    return node instanceof ObjectNode object
+        ? object.deepCopy()
+        : JsonNodeFactory.instance.objectNode();
+  }
+}

@@ -1,0 +1,68 @@
+package dev.tranche.webhook.mutate;
+
+import com.fasterxml.jackson.databind.node.JsonNodeFactory;
+import dev.tranche.api.Names;
+import dev.tranche.webhook.pod.JsonPatch;
+import dev.tranche.webhook.pod.PodView;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.Function;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Our words on the pod. Whatever the user wrote there is overwritten or removed, since the extender
+ * believes them.
+ */
+record ResultAnnotations(Map<String, String> values) {
+  static final ResultAnnotations NONE = new ResultAnnotations(Map.of());
+  private static final List<String> OURS =
+      Stream.of(Names.REPLICAS_PER_GPU, Names.GRANTED_FRACTION, Names.GPU, Names.GPUS_REQUESTED)
+          .sorted()
+          .toList();
+
+  static ResultAnnotations of(List<Grant> grants, int replicasPerGpu) {
+    var values = new HashMap<String, String>();
+    values.put(Names.REPLICAS_PER_GPU, String.valueOf(replicasPerGpu));
+    List<Grant> rounded = grants.stream().filter(Grant::roundedUp).toList();
+    if (!rounded.isEmpty()) {
+      values.put(
+          Names.GRANTED_FRACTION,
+          grants.size() == 1
+              ? rounded.getFirst().fraction()
+              : named(rounded.stream(), Grant::fraction));
+    }
+    if (grants.stream().anyMatch(g -> g.wholeGpus() > 0)) {
+      values.put(
+          Names.GPUS_REQUESTED,
+          named(
+              grants.stream().filter(g -> g.wholeGpus() > 0), g -> String.valueOf(g.wholeGpus())));
+    }
+    return new ResultAnnotations(Map.copyOf(values));
+  }
+
+  private static String named(Stream<Grant> grants, Function<Grant, String> value) {
+    return grants
+        .map(g -> g.ask().container().name() + "=" + value.apply(g))
+        .collect(Collectors.joining(","));
+  }
+
+  /**
+   * @param pod as it is after what the patch has done to its annotations so far
+   */
+  void write(PodView pod, JsonPatch patch) {
+    if (!values.isEmpty() && !pod.pod().path("metadata").path("annotations").isObject()) {
+      patch.add(JsonNodeFactory.instance.objectNode(), "metadata", "annotations");
+    }
+    Map<String, String> annotations = pod.annotations();
+    for (String stamp : OURS) {
+      String value = values.get(stamp);
+      if (value != null && !value.equals(annotations.get(stamp))) {
+        patch.add(value, "metadata", "annotations", stamp);
+      } else if (value == null && annotations.containsKey(stamp)) {
+        patch.remove("metadata", "annotations", stamp);
+      }
+    }
+  }
+}

@@ -1,0 +1,126 @@
+package dev.tranche.webhook.pod;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Demand;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.stream.Collectors;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * A pod as the AdmissionReview carries it. It is read from the raw JSON, and never written back, so
+ * that fields of newer API versions survive.
+ */
+public final class PodView {
+  private final JsonNode pod;
+  private @Nullable Map<String, String> annotations;
+  private @Nullable List<Container> containers;
+  private @Nullable Map<String, Container> byName;
+
+  public PodView(JsonNode pod) {
+    this.pod = pod;
+  }
+
+  /**
+   * @param list {@code containers} or {@code initContainers}
+   * @param index in that list
+   */
+  public record Container(String list, int index, String name, Demand.Kind kind, JsonNode spec) {
+    /** By its place: a pod has one container there, and JSON is slow to hash. */
+    @Override
+    public int hashCode() {
+      return 31 * list.hashCode() + index;
+    }
+
+    @Override
+    public boolean equals(@Nullable Object other) {
+      return other instanceof Container container
+          && index == container.index
+          && list.equals(container.list);
+    }
+
+    /** How many of a resource it asks for; limits and requests must agree, so either tells. */
+    public long requested(String resource) {
+      JsonNode resources = spec.path("resources");
+      return Math.max(
+          count(resources.path("limits").path(resource)),
+          count(resources.path("requests").path(resource)));
+    }
+
+    public boolean privileged() {
+      return spec.path("securityContext").path("privileged").asBoolean(false);
+    }
+
+    private static long count(JsonNode quantity) {
+      return Quantity.parse(quantity.asText("")).orElse(0);
+    }
+  }
+
+  public JsonNode pod() {
+    return pod;
+  }
+
+  public JsonNode spec() {
+    return pod.path("spec");
+  }
+
+  public String text(String field) {
+    return spec().path(field).asText("");
+  }
+
+  /** In the order of the pod, as they were when they were first asked for. */
+  public Map<String, String> annotations() {
+    Map<String, String> known = annotations;
+    if (known == null) {
+      var read = new LinkedHashMap<String, String>();
+      pod.path("metadata")
+          .path("annotations")
+          .forEachEntry((key, value) -> read.put(key, value.asText("")));
+      known = Collections.unmodifiableMap(read);
+      annotations = known;
+    }
+    return known;
+  }
+
+  /** In the order of the kubelet's admission: init containers and sidecars, then app containers. */
+  public List<Container> containers() {
+    List<Container> known = containers;
+    if (known == null) {
+      var read = new ArrayList<Container>();
+      collect("initContainers", read);
+      collect("containers", read);
+      known = Collections.unmodifiableList(read);
+      containers = known;
+    }
+    return known;
+  }
+
+  /** The first of that name. */
+  public Optional<Container> container(String name) {
+    Map<String, Container> known = byName;
+    if (known == null) {
+      known =
+          containers().stream()
+              .collect(Collectors.toMap(Container::name, c -> c, (first, again) -> first));
+      byName = known;
+    }
+    return Optional.ofNullable(known.get(name));
+  }
+
+  private void collect(String list, List<Container> into) {
+    int index = 0;
+    for (JsonNode spec : spec().path(list)) {
+      Demand.Kind kind =
+          list.equals("containers")
+              ? Demand.Kind.APP
+              : spec.path("restartPolicy").asText("").equals("Always")
+                  ? Demand.Kind.SIDECAR
+                  : Demand.Kind.INIT;
+      into.add(new Container(list, index++, spec.path("name").asText(""), kind, spec));
+    }
+  }
+}

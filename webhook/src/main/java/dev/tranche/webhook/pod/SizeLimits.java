@@ -1,0 +1,86 @@
+package dev.tranche.webhook.pod;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.webhook.pod.PodView.Container;
+import java.util.List;
+import java.util.Optional;
+
+/**
+ * What Kubernetes would refuse for its size, refused first: webhooks see a pod before it is
+ * validated, and must not work through what nobody would ever run.
+ */
+public final class SizeLimits {
+  private static final int ANNOTATIONS_CHARS_MAX = 256 << 10;
+  private static final int CONTAINER_CHARS_MAX = 63;
+  private static final int CONTAINERS_MAX = 1_000;
+  private static final int EXPRESSIONS_MAX = 256;
+  private static final int VALUES_MAX = 8_192;
+  private static final int RESOURCES_MAX = 64;
+
+  private SizeLimits() {}
+
+  /** A sentence, or nothing. */
+  public static Optional<Problem> tooLarge(PodView pod) {
+    List<Container> containers = pod.containers();
+    int count = containers.size() + pod.spec().path("ephemeralContainers").size();
+    if (count > CONTAINERS_MAX) {
+      return refuse(count + " containers", String.valueOf(CONTAINERS_MAX));
+    }
+    for (Container container : containers) {
+      if (container.name().length() > CONTAINER_CHARS_MAX) {
+        return refuse(
+            "a container \"%s\"".formatted(QuotedText.of(container.name())),
+            CONTAINER_CHARS_MAX + " characters of name");
+      }
+      for (String section : List.of("limits", "requests")) {
+        int resources = container.spec().path("resources").path(section).size();
+        if (resources > RESOURCES_MAX) {
+          return refuse(
+              "%d resources in %s of container \"%s\""
+                  .formatted(resources, section, QuotedText.of(container.name())),
+              String.valueOf(RESOURCES_MAX));
+        }
+      }
+    }
+    long chars = 0;
+    for (var annotation : pod.annotations().entrySet()) {
+      chars += annotation.getKey().length() + annotation.getValue().length();
+    }
+    if (chars > ANNOTATIONS_CHARS_MAX) {
+      return refuse(chars + " bytes of annotations", ANNOTATIONS_CHARS_MAX + " bytes");
+    }
+    return tooMany(pod.spec());
+  }
+
+  /** What is held against the labels of every node; Kubernetes sets no limit. */
+  private static Optional<Problem> tooMany(JsonNode spec) {
+    int expressions = spec.path("nodeSelector").size();
+    int values = 0;
+    JsonNode terms =
+        spec.path("affinity")
+            .path("nodeAffinity")
+            .path("requiredDuringSchedulingIgnoredDuringExecution")
+            .path("nodeSelectorTerms");
+    expressions += terms.size();
+    for (JsonNode term : terms) {
+      for (String kind : List.of("matchExpressions", "matchFields")) {
+        expressions += term.path(kind).size();
+        for (JsonNode expression : term.path(kind)) {
+          values += expression.path("values").size();
+        }
+      }
+    }
+    if (expressions > EXPRESSIONS_MAX) {
+      return refuse(
+          expressions + " labels and terms and expressions of node affinity",
+          String.valueOf(EXPRESSIONS_MAX));
+    }
+    return values > VALUES_MAX
+        ? refuse(values + " values in node affinity", String.valueOf(VALUES_MAX))
+        : Optional.empty();
+  }
+
+  private static Optional<Problem> refuse(String has, String most) {
+    return Optional.of(Denial.TOO_LARGE.of(has, most));
+  }
+}

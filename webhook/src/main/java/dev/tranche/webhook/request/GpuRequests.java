@@ -1,0 +1,261 @@
+package dev.tranche.webhook.request;
+
+import dev.tranche.api.Demand;
+import dev.tranche.api.Fraction;
+import dev.tranche.api.Names;
+import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.PodView;
+import dev.tranche.webhook.pod.PodView.Container;
+import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.pod.Quantity;
+import dev.tranche.webhook.pod.QuotedText;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalLong;
+import java.util.stream.Collectors;
+
+/**
+ * What a pod's annotations ask of GPUs.
+ *
+ * @param asks at most one for each container
+ * @param count each share is wanted on so many different GPUs
+ * @param chosen the container of a share that names none
+ */
+public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chosen) {
+  private static final int COUNT_MAX = 1024;
+  private static final int QUANTITY_CHARS_MAX = 32;
+  private static final long MEMORY_BYTES_MIN = 1L << 20;
+  private static final int CONTAINERS_NAMED_MAX = 10;
+
+  /** What is wanted of each of the pod's GPUs. */
+  public sealed interface Wanted {
+    record Share(Fraction fraction) implements Wanted {}
+
+    record Memory(long memoryBytes) implements Wanted {}
+
+    /** So many whole ones, by a plain request for the resource. */
+    record Gpus(int gpus) implements Wanted {}
+  }
+
+  /**
+   * @param key the annotation that asks
+   * @param text its value as the user wrote it
+   */
+  public record Ask(Container container, Wanted wanted, String key, String text) {}
+
+  public GpuRequests {
+    asks = List.copyOf(asks);
+  }
+
+  public boolean isEmpty() {
+    return asks.isEmpty();
+  }
+
+  /** The most memory that is wanted of one GPU, if any is. */
+  public OptionalLong memoryBytesMax() {
+    return asks.stream()
+        .mapToLong(a -> a.wanted() instanceof Wanted.Memory(long bytes) ? bytes : 0)
+        .filter(bytes -> bytes > 0)
+        .max();
+  }
+
+  /** The most GPUs that one container wants. */
+  public int gpusMax() {
+    return asks.stream()
+        .mapToInt(
+            a ->
+                switch (a.wanted()) {
+                  case Wanted.Gpus(int gpus) -> gpus;
+                  case Wanted.Share(Fraction f) when f.whole() ->
+                      Math.max(count, (int) f.numerator());
+                  case Wanted.Share share -> count;
+                  case Wanted.Memory memory -> count;
+                })
+        .max()
+        .orElse(0);
+  }
+
+  /**
+   * Reads the annotations.
+   *
+   * @param resource that shares become replicas of
+   * @param problems gets a sentence for each thing that cannot be meant; with any, the asks are not
+   *     to be used
+   */
+  public static GpuRequests read(PodView pod, String resource, List<Problem> problems) {
+    Map<String, String> annotations = pod.annotations();
+    Optional<GpuContainer> chosen = chosen(pod, resource);
+    var asks = new ArrayList<Ask>();
+    annotations.forEach(
+        (key, value) -> {
+          if (asksForShare(key) && problems.size() <= Denial.PER_POD_MAX) {
+            target(pod, chosen, key, annotations, problems)
+                .flatMap(container -> ask(container, key, value, problems))
+                .ifPresent(asks::add);
+          }
+        });
+    int count = count(annotations, problems);
+    contradictions(asks, count, problems);
+    lonely(annotations, problems);
+    return new GpuRequests(asks, count, chosen);
+  }
+
+  /** With the containers, too, that ask for whole GPUs by number. */
+  public GpuRequests withPlain(PodView pod, String resource) {
+    var all = new ArrayList<>(asks);
+    for (Container container : pod.containers()) {
+      boolean asked = asks.stream().anyMatch(a -> a.container().equals(container));
+      long requested = container.requested(resource);
+      if (!asked && requested > 0) {
+        int gpus = gpus(pod, container, requested);
+        if (gpus > 0) {
+          all.add(new Ask(container, new Wanted.Gpus(gpus), resource, String.valueOf(gpus)));
+        }
+      }
+    }
+    return new GpuRequests(all, count, chosen);
+  }
+
+  /** Whether no share is asked for. */
+  boolean allPlain() {
+    return asks.stream().allMatch(a -> a.wanted() instanceof Wanted.Gpus);
+  }
+
+  /** The number that came, or what Tranche has made replicas of before; 0: no node has as many. */
+  private static int gpus(PodView pod, Container container, long requested) {
+    int before = Demand.wholeGpus(container.name(), pod.annotations());
+    String replicasPerGpu = pod.annotations().getOrDefault(Names.REPLICAS_PER_GPU, "");
+    if (before > 0
+        && replicasPerGpu.matches("[1-9]\\d{0,4}")
+        && (long) before * Integer.parseInt(replicasPerGpu) == requested) {
+      return before;
+    }
+    return requested > COUNT_MAX ? 0 : (int) requested;
+  }
+
+  /** Nothing where every share names its container. */
+  private static Optional<GpuContainer> chosen(PodView pod, String resource) {
+    Map<String, String> annotations = pod.annotations();
+    boolean open =
+        annotations.keySet().stream().anyMatch(GpuRequests::unnamed)
+            && !annotations.containsKey(Names.GPU_CONTAINER);
+    return open ? GpuContainer.choose(pod, resource) : Optional.empty();
+  }
+
+  /** Whether the annotation of that key asks for a share, well-formed or not. */
+  static boolean asksForShare(String key) {
+    return unnamed(key)
+        || key.startsWith(Names.GPU_FRACTION_OF)
+        || key.startsWith(Names.GPU_MEMORY_OF);
+  }
+
+  /** The first annotation that asks for a share. */
+  public static Optional<String> firstKey(Map<String, String> annotations) {
+    return annotations.keySet().stream().filter(GpuRequests::asksForShare).findFirst();
+  }
+
+  private static boolean unnamed(String key) {
+    return key.equals(Names.GPU_FRACTION) || key.equals(Names.GPU_MEMORY);
+  }
+
+  private static Optional<Container> target(
+      PodView pod,
+      Optional<GpuContainer> chosen,
+      String key,
+      Map<String, String> annotations,
+      List<Problem> problems) {
+    String named =
+        unnamed(key)
+            ? annotations.get(Names.GPU_CONTAINER)
+            : key.substring(key.indexOf('.', "tranche.dev/".length()) + 1);
+    if (named == null) {
+      return chosen.map(GpuContainer::container);
+    }
+    List<Container> containers = pod.containers();
+    Optional<Container> target = pod.container(named);
+    if (target.isEmpty()) {
+      String from = unnamed(key) ? Names.GPU_CONTAINER : key;
+      String names =
+          containers.stream()
+              .limit(CONTAINERS_NAMED_MAX)
+              .map(c -> QuotedText.of(c.name()))
+              .collect(Collectors.joining(", "));
+      problems.add(Denial.NO_SUCH_CONTAINER.of(from, QuotedText.of(named), names));
+    }
+    return target;
+  }
+
+  private static Optional<Ask> ask(
+      Container container, String key, String value, List<Problem> problems) {
+    boolean memory = key.equals(Names.GPU_MEMORY) || key.startsWith(Names.GPU_MEMORY_OF);
+    Optional<Wanted> wanted = memory ? memory(key, value, problems) : share(key, value, problems);
+    return wanted.map(w -> new Ask(container, w, key, value.strip()));
+  }
+
+  private static Optional<Wanted> share(String key, String value, List<Problem> problems) {
+    return switch (Fraction.parse(value)) {
+      case Fraction.Parsed.Valid(Fraction fraction) -> Optional.of(new Wanted.Share(fraction));
+      case Fraction.Parsed.Malformed(String reason) -> {
+        problems.add(Denial.FRACTION_MALFORMED.of(key, reason));
+        yield Optional.empty();
+      }
+    };
+  }
+
+  /** As the annotation of that key says it. */
+  public static Optional<Wanted> memory(String key, String value, List<Problem> problems) {
+    String text = value.strip();
+    long bytes = text.length() > QUANTITY_CHARS_MAX ? 0 : Quantity.parse(text).orElse(0);
+    if (bytes >= MEMORY_BYTES_MIN) {
+      return Optional.of(new Wanted.Memory(bytes));
+    }
+    Denial denial = bytes < 1 ? Denial.MEMORY_MALFORMED : Denial.MEMORY_TINY;
+    problems.add(denial.of(key, QuotedText.of(value)));
+    return Optional.empty();
+  }
+
+  private static int count(Map<String, String> annotations, List<Problem> problems) {
+    String text = annotations.get(Names.GPU_COUNT);
+    if (text == null) {
+      return 1;
+    }
+    int count = text.matches("[1-9]\\d{0,3}") ? Integer.parseInt(text) : 0;
+    if (count < 1 || count > COUNT_MAX) {
+      problems.add(Denial.COUNT_MALFORMED.of(Names.GPU_COUNT, QuotedText.of(text), COUNT_MAX));
+      return 1;
+    }
+    return count;
+  }
+
+  private static void contradictions(List<Ask> asks, int count, List<Problem> problems) {
+    var first = new HashMap<Container, Ask>();
+    for (Ask ask : asks) {
+      boolean several =
+          ask.wanted() instanceof Wanted.Share(Fraction f) && f.numerator() > f.denominator();
+      if (count > 1 && several) {
+        problems.add(Denial.COUNT_OF_WHOLE.of(Names.GPU_COUNT, count, ask.text()));
+      }
+      Ask other = first.putIfAbsent(ask.container(), ask);
+      if (other != null) {
+        problems.add(Denial.TWO_ASKS.of(other.key(), ask.key(), ask.container().name()));
+      }
+    }
+  }
+
+  /** A count needs any share; the container's name, one that it can speak for. */
+  private static void lonely(Map<String, String> annotations, List<Problem> problems) {
+    Map.of(
+            Names.GPU_COUNT, firstKey(annotations).isPresent(),
+            Names.GPU_CONTAINER, annotations.keySet().stream().anyMatch(GpuRequests::unnamed))
+        .forEach(
+            (key, accompanied) -> {
+              String text = annotations.get(key);
+              if (text != null && !accompanied) {
+                problems.add(Denial.NO_SHARE.of(key, QuotedText.of(text), Names.GPU_FRACTION));
+              }
+            });
+  }
+}

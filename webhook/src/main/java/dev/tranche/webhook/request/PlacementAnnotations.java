@@ -1,0 +1,95 @@
+package dev.tranche.webhook.request;
+
+import dev.tranche.api.Names;
+import dev.tranche.webhook.pod.Denial;
+import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.pod.QuotedText;
+import dev.tranche.webhook.pod.Warning;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.regex.Pattern;
+
+/** What a pod's annotations say of its GPUs besides the shares, checked for sense. */
+public final class PlacementAnnotations {
+  private static final String PREFIX = "tranche.dev/";
+  private static final int WARNINGS_MAX = 5;
+
+  /** The extender goes through a waiting pod's list for every model and GPU of the cluster. */
+  public static final int LIST_ENTRIES_MAX = 64;
+
+  /** Room for as many names, each as long as a label's value may be. */
+  static final int LIST_CHARS_MAX = LIST_ENTRIES_MAX * 66;
+
+  private static final String[] NONE = {};
+  private static final Set<String> PLACEMENTS = Set.of("load", "packed", "spread");
+  private static final Pattern MODEL = Pattern.compile("!?\\s*[^!\\s].*");
+  private static final Pattern UUID = Pattern.compile("!?(GPU|MIG)-\\S+");
+  private static final List<String> WISHES =
+      List.of(Names.GPU_PLACEMENT, Names.GPU_MODEL, Names.GPU_UUID);
+  private static final Set<String> KNOWN =
+      Set.of(
+          Names.GPU_COUNT,
+          Names.GPU_CONTAINER,
+          Names.GPU_PLACEMENT,
+          Names.GPU_MODEL,
+          Names.GPU_UUID,
+          Names.GPU,
+          Names.REPLICAS_PER_GPU,
+          Names.GRANTED_FRACTION,
+          Names.GPUS_REQUESTED);
+
+  private PlacementAnnotations() {}
+
+  /** A sentence for each that cannot be meant. */
+  public static void check(Map<String, String> annotations, List<Problem> problems) {
+    String placement = annotations.get(Names.GPU_PLACEMENT);
+    if (placement != null && !PLACEMENTS.contains(placement)) {
+      problems.add(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, QuotedText.of(placement)));
+    }
+    list(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", problems);
+    list(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);
+  }
+
+  /** A sentence for each annotation that looks misspelt. */
+  public static void warnOfUnknown(Map<String, String> annotations, List<String> warnings) {
+    annotations.keySet().stream()
+        .filter(k -> k.startsWith(PREFIX) && !KNOWN.contains(k) && !GpuRequests.asksForShare(k))
+        .limit(WARNINGS_MAX)
+        .map(Warning.UNKNOWN::of)
+        .forEach(warnings::add);
+  }
+
+  /** A sentence for each wish of a pod that asks for no GPU. */
+  public static void warnOfNoEffect(Map<String, String> annotations, List<String> warnings) {
+    WISHES.stream()
+        .filter(annotations::containsKey)
+        .map(key -> Warning.NO_EFFECT.of(key, Names.GPU_FRACTION))
+        .forEach(warnings::add);
+  }
+
+  private static void list(
+      Map<String, String> annotations,
+      String key,
+      Pattern form,
+      String example,
+      List<Problem> problems) {
+    String text = annotations.get(key);
+    if (text == null) {
+      return;
+    }
+    String[] items = text.length() > LIST_CHARS_MAX ? NONE : text.split(",", -1);
+    if (items.length == 0 || items.length > LIST_ENTRIES_MAX) {
+      problems.add(
+          Denial.LIST_TOO_LONG.of(key, QuotedText.of(text), LIST_ENTRIES_MAX, LIST_CHARS_MAX));
+      return;
+    }
+    for (String item : items) {
+      String entry = item.strip();
+      if (!form.matcher(entry).matches()) {
+        problems.add(Denial.LIST_MALFORMED.of(key, QuotedText.of(entry), example));
+        return;
+      }
+    }
+  }
+}

@@ -1,0 +1,193 @@
+package dev.tranche.webhook.review;
+
+import dev.tranche.api.listen.ConnectionLimiter;
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.webhook.metrics.ReviewKind;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;
+import dev.tranche.webhook.tls.TlsKeyPair;
+import io.vertx.core.Future;
+import io.vertx.core.VerticleBase;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.Http2Settings;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerOptions;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.PemKeyCertOptions;
+import io.vertx.core.net.ServerSSLOptions;
+import io.vertx.core.net.SocketAddress;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Listens for the API server's reviews, over TLS. */
+public final class AdmissionVerticle extends VerticleBase {
+  private static final int IDLE_S_MAX = 150;
+  private static final long SWEEP_MS = 500;
+
+  /** As much of a body as TLS brings at once, in one piece. */
+  private static final int CHUNK_BYTES_MAX = 64 << 10;
+
+  private static final long STREAMS_MAX = 100;
+
+  /** What a peer may send of one body, and of all of its connection, ahead of our reading. */
+  private static final int STREAM_BYTES = 256 << 10;
+
+  private static final int CONNECTION_BYTES = 1 << 20;
+  private static final Logger LOG = LoggerFactory.getLogger(AdmissionVerticle.class);
+
+  private final LimitedTransport transport;
+  private final SocketAddress address;
+  private final Map<String, ReviewHandler> entries;
+  private final WebhookMetrics metrics;
+  private final ReviewBodyReader intake;
+  private final ConnectionLimiter connections;
+  private final IdleGarbageCollector pauses = new IdleGarbageCollector(System::gc);
+  private volatile TlsKeyPair pair;
+  private volatile @Nullable HttpServer server;
+
+  /**
+   * @param transport of the Vert.x that this is deployed to
+   * @param entries by path
+   * @param pair that it serves with until {@link #serveWith} names another
+   */
+  public AdmissionVerticle(
+      LimitedTransport transport,
+      SocketAddress address,
+      Map<String, ReviewHandler> entries,
+      HttpLimits limits,
+      WebhookMetrics metrics,
+      TlsKeyPair pair) {
+    this.transport = transport;
+    this.address = address;
+    this.entries = Map.copyOf(entries);
+    this.metrics = metrics;
+    this.pair = pair;
+    intake = new ReviewBodyReader(limits.bodyMsMax(), metrics);
+    connections = new ConnectionLimiter(limits.connections());
+    metrics.connections("admission", connections);
+  }
+
+  /**
+   * How much one peer may take of us. An API server holds a handful of connections.
+   *
+   * @param bodyMsMax from a request's head to the end of its body
+   */
+  public record HttpLimits(long bodyMsMax, ConnectionLimits connections) {
+    public static final HttpLimits DEFAULT = new HttpLimits(8_000, ConnectionLimits.of(256, 64));
+  }
+
+  @Override
+  public Future<?> start() {
+    var options =
+        new HttpServerOptions()
+            .setSsl(true)
+            .setUseAlpn(true)
+            .setKeyCertOptions(keyCert(pair))
+            .setIdleTimeout(IDLE_S_MAX)
+            .setMaxChunkSize(CHUNK_BYTES_MAX)
+            // An API server speaks HTTP/2: a usual review needs no leave to go on in the middle of
+            // it.
+            .setInitialSettings(
+                new Http2Settings()
+                    .setMaxConcurrentStreams(STREAMS_MAX)
+                    .setInitialWindowSize(STREAM_BYTES))
+            .setHttp2ConnectionWindowSize(CONNECTION_BYTES)
+            // Nobody opens a WebSocket here, and each part of a body would go by its handlers.
+            .setPerMessageWebSocketCompressionSupported(false)
+            .setPerFrameWebSocketCompressionSupported(false);
+    vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
+    return vertx
+        .createHttpServer(transport.limit(options, "admission", connections))
+        .requestHandler(this::take)
+        .listen(address)
+        .onSuccess(listening -> server = listening);
+  }
+
+  /** New connections see the new certificate; those open go on. */
+  public Future<Void> serveWith(TlsKeyPair renewed) {
+    HttpServer listening = server;
+    if (listening == null || renewed.equals(pair)) {
+      return Future.succeededFuture();
+    }
+    return listening
+        .updateSSLOptions(
+            new ServerSSLOptions().setKeyCertOptions(keyCert(renewed)).setUseAlpn(true))
+        .onSuccess(changed -> pair = renewed)
+        .mapEmpty();
+  }
+
+  public TlsKeyPair servedPair() {
+    return pair;
+  }
+
+  public int port() {
+    HttpServer listening = server;
+    return listening == null ? -1 : listening.actualPort();
+  }
+
+  /** Takes no more connections, and ends when those in flight are answered or after the limit. */
+  public Future<Void> drain(long limitMs) {
+    HttpServer listening = server;
+    return listening == null
+        ? Future.succeededFuture()
+        : listening.shutdown(limitMs, TimeUnit.MILLISECONDS);
+  }
+
+  private void sweep() {
+    long nowMs = nowMs();
+    intake.sweep(nowMs);
+    pauses.sweep(nowMs);
+  }
+
+  private void take(HttpServerRequest request) {
+    long nowMs = nowMs();
+    connections.requested(request.remoteAddress());
+    pauses.interrupted(nowMs);
+    ReviewHandler entry = entries.get(request.path());
+    String type = request.getHeader("content-type");
+    if (entry == null) {
+      refuse(request, 404, "there are " + String.join(", ", entries.keySet()));
+    } else if (!request.method().equals(HttpMethod.POST)) {
+      refuse(request, 405, "a review is posted");
+    } else if (type == null || !type.startsWith("application/json")) {
+      refuse(request, 415, "a review is application/json");
+    } else {
+      intake.read(request, nowMs, body -> answer(request, entry, body));
+    }
+  }
+
+  private void answer(HttpServerRequest request, ReviewHandler entry, byte[] body) {
+    try {
+      switch (entry.review(body)) {
+        case ReviewHandler.Answer.Review(Buffer json) ->
+            request.response().putHeader("content-type", "application/json").end(json);
+        case ReviewHandler.Answer.Bad(String reason) -> refuse(request, 400, reason);
+      }
+    } catch (RuntimeException bug) {
+      metrics.count(ReviewKind.of(request.path()), Outcome.FAILED);
+      LOG.error("a review failed", bug);
+      ReviewBodyReader.refuse(
+          request.response(), 500, "the webhook failed on this review; its log says why");
+    }
+  }
+
+  private void refuse(HttpServerRequest request, int status, String reason) {
+    metrics.count(ReviewKind.of(request.path()), Outcome.MALFORMED);
+    ReviewBodyReader.refuse(request.response(), status, reason);
+  }
+
+  private static long nowMs() {
+    return System.nanoTime() / 1_000_000;
+  }
+
+  private static PemKeyCertOptions keyCert(TlsKeyPair pair) {
+    return new PemKeyCertOptions()
+        .addCertValue(Buffer.buffer(pair.certificatePem()))
+        .addKeyValue(Buffer.buffer(pair.keyPem()));
+  }
+}

@@ -1,0 +1,131 @@
+package dev.tranche.webhook.review;
+
+import dev.tranche.webhook.events.GuardEvents;
+import dev.tranche.webhook.guard.FindingOutcome;
+import dev.tranche.webhook.guard.Guard;
+import dev.tranche.webhook.guard.GuardFailure;
+import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.Verdict;
+import dev.tranche.webhook.metrics.ReviewKind;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;
+import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.PodView;
+import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.pod.SizeLimits;
+import dev.tranche.webhook.review.AdmissionReview.Read;
+import io.vertx.core.buffer.Buffer;
+import java.util.List;
+import java.util.Optional;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Keeps pods from GPUs that they did not ask for. */
+public final class GuardHandler implements ReviewHandler {
+  public static final String PATH = ReviewKind.GUARD_PATH;
+  private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
+  private static final String FAILED =
+      "Tranche's guard failed on this pod, by a defect of its own, and the pod names GPUs, their devices, NVIDIA_VISIBLE_DEVICES or limits of MPS, so it is refused; take that away, or have your administrator read the webhook's log and exempt the namespace meanwhile (label tranche.dev/guard: exempt).";
+  private static final Logger LOG = LoggerFactory.getLogger(GuardHandler.class);
+
+  private final Guard guard;
+  private final GuardMode mode;
+  private final GuardEvents events;
+  private final WebhookMetrics metrics;
+
+  /**
+   * @param mode of the namespaces that this entry is called for
+   */
+  public GuardHandler(Guard guard, GuardMode mode, GuardEvents events, WebhookMetrics metrics) {
+    this.guard = guard;
+    this.mode = mode;
+    this.events = events;
+    this.metrics = metrics;
+  }
+
+  @Override
+  public Answer review(byte[] body) {
+    try {
+      return reviewed(body);
+    } catch (RuntimeException | StackOverflowError bug) {
+      return undecided(guard.undecided(body), bug);
+    }
+  }
+
+  /** An error would let the pod pass, so a defect of ours is no error where a pod is suspect. */
+  private Answer undecided(GuardFailure review, Throwable bug) {
+    boolean denied = !review.uid().isEmpty() && review.reaches(mode);
+    metrics.count(ReviewKind.GUARD, Outcome.FAILED);
+    metrics.guardFailed(denied);
+    LOG.error("the guard failed on review {}, {}", review.uid(), denied ? "denied" : "let in", bug);
+    return review.uid().isEmpty()
+        ? new Answer.Bad("the guard failed on it, and it has no request.uid")
+        : new Answer.Review(
+            Buffer.buffer(
+                denied
+                    ? AdmissionReview.denial(review.uid(), FAILED)
+                    : AdmissionReview.answer(review.uid(), UNCHANGED)));
+  }
+
+  private Answer reviewed(byte[] body) {
+    long startNanos = System.nanoTime();
+    return switch (AdmissionReview.readGuarded(body)) {
+      case Read.Malformed(String reason) -> new Answer.Bad(reason);
+      case Read.Guarded review -> judge(review, startNanos);
+      case Read.Refused(String uid, String reason) ->
+          refused(uid, reason, WebhookMetrics.UNREADABLE, startNanos);
+      case Read.PodCreation(String uid, String who, var pod) -> unchanged(uid, startNanos);
+      case Read.NotOurs(String uid) -> unchanged(uid, startNanos);
+    };
+  }
+
+  private Answer unchanged(String uid, long startNanos) {
+    var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(uid, UNCHANGED)));
+    metrics.admitted(ReviewKind.GUARD, Outcome.UNCHANGED, 0, System.nanoTime() - startNanos);
+    return answer;
+  }
+
+  private Answer refused(String uid, String message, String reason, long startNanos) {
+    metrics.denied(ReviewKind.GUARD, reason, System.nanoTime() - startNanos);
+    return new Answer.Review(Buffer.buffer(AdmissionReview.denial(uid, message)));
+  }
+
+  private Answer judge(Read.Guarded review, long startNanos) {
+    var tooLarge =
+        mode == GuardMode.AUDIT
+            ? Optional.<Problem>empty()
+            : SizeLimits.tooLarge(new PodView(review.pod().pod()));
+    if (tooLarge.isPresent()) {
+      Problem problem = tooLarge.get();
+      return refused(review.uid(), problem.sentence(), problem.denial().toString(), startNanos);
+    }
+    Verdict verdict = guard.judge(review.pod(), mode);
+    var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(review.uid(), verdict)));
+    long tookNanos = System.nanoTime() - startNanos;
+    switch (verdict) {
+      case Verdict.Exempt exempt -> {
+        metrics.guardExempt();
+        metrics.admitted(ReviewKind.GUARD, Outcome.UNCHANGED, 0, tookNanos);
+      }
+      case Verdict.Admitted admitted -> {
+        Outcome outcome = admitted.patch().isEmpty() ? Outcome.UNCHANGED : Outcome.PATCHED;
+        metrics.admitted(ReviewKind.GUARD, outcome, admitted.warnings().size(), tookNanos);
+        tell(review, admitted.found());
+      }
+      case Verdict.Denied denied -> {
+        metrics.denied(ReviewKind.GUARD, denied.found().getFirst().finding().toString(), tookNanos);
+        tell(review, denied.found());
+      }
+    }
+    return answer;
+  }
+
+  private void tell(Read.Guarded review, List<FindingOutcome> found) {
+    for (FindingOutcome one : found) {
+      metrics.guardFound(one);
+      if (!review.dryRun()) {
+        events.tell(review.who(), review.pod(), one);
+      }
+    }
+  }
+}

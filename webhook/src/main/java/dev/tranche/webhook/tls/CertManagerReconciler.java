@@ -1,0 +1,89 @@
+package dev.tranche.webhook.tls;
+
+import dev.tranche.webhook.tls.TlsStore.Held;
+import java.security.GeneralSecurityException;
+import java.security.cert.X509Certificate;
+import java.time.Instant;
+import java.time.InstantSource;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.stream.Collectors;
+
+/**
+ * A round where cert-manager makes the certificates and puts the caBundle into the configuration.
+ * What is left to us: to serve what it made, and to give the nodes the bundle that they trust the
+ * extender by, with the authorities before it until they end.
+ */
+final class CertManagerReconciler implements TlsReconciler {
+  private static final int TRUSTED_MAX = 8;
+
+  private final TlsStore store;
+  private final TlsNames names;
+  private final InstantSource clock;
+
+  CertManagerReconciler(TlsStore store, TlsNames names, InstantSource clock) {
+    this.store = store;
+    this.names = names;
+    this.clock = clock;
+  }
+
+  @Override
+  public TlsState keep() {
+    TlsKeyPair webhook = pair(names.webhookSecret());
+    TlsKeyPair extender = pair(names.extenderSecret());
+    List<X509Certificate> extenderTrusted = trusted(names.extenderSecret());
+    store.writeBundle(union(extenderTrusted));
+    return new TlsState(
+        trusted(names.webhookSecret()),
+        webhook,
+        extender.certificate(),
+        store.hasBundles()
+            ? Optional.empty()
+            : Optional.of(
+                "cert-manager has not yet written the caBundle of MutatingWebhookConfiguration %s"
+                    .formatted(names.configuration())));
+  }
+
+  private TlsKeyPair pair(String secret) {
+    return held(secret)
+        .pair("tls.crt", "tls.key")
+        .filter(Renewal::fits)
+        .orElseThrow(
+            () ->
+                new IllegalStateException(
+                    "Secret %s/%s has no tls.crt and tls.key that can be read and belong together (ECDSA, PKCS #8); cert-manager writes it, see its Certificate %2$s"
+                        .formatted(names.namespace(), secret)));
+  }
+
+  private List<X509Certificate> trusted(String secret) {
+    try {
+      List<X509Certificate> authorities = Pem.certificates(held(secret).text(TlsStore.BUNDLE_KEY));
+      if (!authorities.isEmpty()) {
+        return authorities;
+      }
+    } catch (GeneralSecurityException unreadable) {
+      throw new IllegalStateException(
+          "Secret %s/%s: ca.crt cannot be read".formatted(names.namespace(), secret), unreadable);
+    }
+    throw new IllegalStateException(
+        "Secret %s/%s has no ca.crt; the issuer must be one that names its authority, such as a CA issuer"
+            .formatted(names.namespace(), secret));
+  }
+
+  private Held held(String secret) {
+    return store.held(secret);
+  }
+
+  private String union(List<X509Certificate> newest) {
+    Instant now = clock.instant();
+    var union = new ArrayList<>(newest);
+    for (X509Certificate before : store.bundle()) {
+      boolean ended = !now.isBefore(before.getNotAfter().toInstant());
+      if (!ended && !union.contains(before) && union.size() < TRUSTED_MAX) {
+        union.add(before);
+      }
+    }
+    return union.stream().map(Pem::certificate).collect(Collectors.joining());
+  }
+}

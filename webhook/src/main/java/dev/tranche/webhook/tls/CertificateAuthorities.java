@@ -1,0 +1,87 @@
+package dev.tranche.webhook.tls;
+
+import java.security.cert.X509Certificate;
+import java.time.Duration;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/**
+ * Who signs, and whom to trust. Authorities take turns so that at no moment a certificate is served
+ * which somebody's bundle does not verify: two thirds into its life an authority gets a successor,
+ * which is trusted at once, but signs only when every bundle has had time to arrive; the former one
+ * stays trusted until it ends.
+ *
+ * @param former the one before, while it has not ended
+ */
+record CertificateAuthorities(
+    TlsKeyPair signing, Optional<Successor> successor, Optional<X509Certificate> former) {
+  /** The kubelet brings a changed ConfigMap to its pods in a minute or two. */
+  private static final Duration OVERLAP_MAX = Duration.ofHours(1);
+
+  /**
+   * @param published since when all bundles hold it; absent until a round has written them
+   */
+  record Successor(TlsKeyPair pair, Optional<Instant> published) {}
+
+  static CertificateAuthorities first(TlsKeyPair made) {
+    return new CertificateAuthorities(made, Optional.empty(), Optional.empty());
+  }
+
+  /** From a successor's publication until it signs. */
+  static Duration overlap(Duration authorityLife) {
+    Duration tenth = authorityLife.dividedBy(10);
+    return tenth.compareTo(OVERLAP_MAX) > 0 ? OVERLAP_MAX : tenth;
+  }
+
+  /** What stands now; the same if nothing is due. */
+  CertificateAuthorities at(Instant now, Duration overlap, Supplier<TlsKeyPair> make) {
+    Optional<X509Certificate> trusted =
+        former.filter(f -> now.isBefore(f.getNotAfter().toInstant()));
+    if (!now.isBefore(signing.expiry())) {
+      // Nobody kept watch: no overlap is left to wait for.
+      return first(
+          successor.map(Successor::pair).filter(p -> now.isBefore(p.expiry())).orElseGet(make));
+    }
+    if (successor.isPresent()) {
+      boolean arrived =
+          successor.get().published().filter(p -> !now.isBefore(p.plus(overlap))).isPresent();
+      return arrived
+          ? new CertificateAuthorities(
+              successor.get().pair(), Optional.empty(), Optional.of(signing.certificate()))
+          : new CertificateAuthorities(signing, successor, trusted);
+    }
+    Optional<Successor> made =
+        now.isBefore(Renewal.due(signing.certificate()))
+            ? Optional.empty()
+            : Optional.of(new Successor(make.get(), Optional.empty()));
+    return new CertificateAuthorities(signing, made, trusted);
+  }
+
+  /** Whether a round that has written all bundles has still to say so. */
+  boolean unpublished() {
+    return successor.filter(s -> s.published().isEmpty()).isPresent();
+  }
+
+  CertificateAuthorities published(Instant now) {
+    return new CertificateAuthorities(
+        signing, successor.map(s -> new Successor(s.pair(), Optional.of(now))), former);
+  }
+
+  List<X509Certificate> trusted() {
+    return Stream.of(
+            Stream.of(signing.certificate()),
+            successor.map(s -> s.pair().certificate()).stream(),
+            former.stream())
+        .flatMap(one -> one)
+        .toList();
+  }
+
+  /** PEM, one after the other. */
+  String bundle() {
+    return trusted().stream().map(Pem::certificate).collect(Collectors.joining());
+  }
+}

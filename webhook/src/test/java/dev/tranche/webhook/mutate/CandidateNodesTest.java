@@ -1,0 +1,126 @@
+package dev.tranche.webhook.mutate;
+
+import static dev.tranche.webhook.Reviews.annotated;
+import static dev.tranche.webhook.Reviews.annotation;
+import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.denial;
+import static dev.tranche.webhook.Reviews.expressions;
+import static dev.tranche.webhook.Reviews.warnings;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.SlimNode;
+import dev.tranche.webhook.nodes.Taints;
+import dev.tranche.webhook.pod.Mutation;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import org.junit.jupiter.api.Test;
+
+/** Which nodes decide about R and the memory model. */
+class CandidateNodesTest {
+  private static final String GPU = "nvidia.com/gpu";
+  private static final Taints TEAM =
+      new Taints(List.of(new SlimNode.Taint("team", "x", "NoSchedule")));
+  private static final Map<String, Long> SOME = Map.of(GPU, 10L);
+
+  private final PodMutator mutator = new PodMutator(Reviews.RULES);
+
+  @Test
+  void memory_isThatOfTheNodeThatTakesThePod_andNotOfMoreThatRepelIt() {
+    var cluster =
+        cluster(
+            node("a", "4", "81920", SOME, TEAM),
+            node("b", "4", "81920", SOME, TEAM),
+            node("t4", "4", "15360", SOME, Taints.NONE));
+    ObjectNode pod = annotated("gpu-memory", "6Gi");
+    Mutation mutation = mutator.mutate(pod, cluster);
+    assertThat(expressions(apply(mutation, pod))).singleElement().asString().contains("15360");
+    assertThat(warnings(mutation)).noneMatch(w -> w.contains("81920"));
+  }
+
+  @Test
+  void tolerantPod_isStillCountedAmongTheMany() {
+    var cluster =
+        cluster(
+            node("a", "4", "81920", SOME, TEAM),
+            node("b", "4", "81920", SOME, TEAM),
+            node("t4", "4", "15360", SOME, Taints.NONE));
+    ObjectNode pod = annotated("gpu-memory", "6Gi");
+    ((ObjectNode) pod.path("spec"))
+        .putArray("tolerations")
+        .addObject()
+        .put("key", "team")
+        .put("operator", "Exists");
+    assertThat(expressions(apply(mutator.mutate(pod, cluster), pod)))
+        .singleElement()
+        .asString()
+        .contains("81920");
+  }
+
+  @Test
+  void replicasPerGpu_areThoseOfTheNodeThatTakesThePod_andThePodIsKeptThere() {
+    var cluster =
+        cluster(
+            node("a", "10", "15360", SOME, TEAM),
+            node("b", "10", "15360", SOME, TEAM),
+            node("c", "4", "15360", SOME, Taints.NONE));
+    ObjectNode pod = annotated("gpu-fraction", "0.5");
+    JsonNode after = apply(mutator.mutate(pod, cluster), pod);
+    assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("4");
+    assertThat(expressions(after)).singleElement().asString().contains("[\"4\"]");
+  }
+
+  @Test
+  void taintsEverywhere_areNoReason_sinceTheyMayGo() {
+    var cluster = cluster(node("a", "4", "15360", SOME, TEAM));
+    ObjectNode pod = annotated("gpu-fraction", "0.5");
+    assertThat(annotation(apply(mutator.mutate(pod, cluster), pod), "replicas-per-gpu"))
+        .isEqualTo("4");
+  }
+
+  @Test
+  void nodesWithoutTheResource_areNoPlaceToLand() {
+    var renamed = Map.of("nvidia.com/gpu.shared", 10L);
+    var cluster =
+        cluster(
+            node("a", "4", "81920", renamed, Taints.NONE),
+            node("b", "4", "81920", renamed, Taints.NONE),
+            node("t4", "4", "15360", SOME, Taints.NONE));
+    ObjectNode pod = annotated("gpu-memory", "6Gi");
+    assertThat(expressions(apply(mutator.mutate(pod, cluster), pod)))
+        .singleElement()
+        .asString()
+        .contains("15360");
+  }
+
+  /** The taint may go while the pod waits. */
+  @Test
+  void hostPid_isRefused_alsoWhereTheMpsNodeIsTainted() {
+    var mps =
+        new GpuNode(
+            "m",
+            Map.of("nvidia.com/gpu.replicas", "4", "nvidia.com/gpu.sharing-strategy", "mps"),
+            SOME,
+            TEAM);
+    ObjectNode pod = annotated("gpu-fraction", "0.5");
+    ((ObjectNode) pod.path("spec")).put("hostPID", true);
+    var cluster = cluster(mps, node("t4", "4", "15360", SOME, Taints.NONE));
+    assertThat(denial(mutator.mutate(pod, cluster))).contains("hostPID", "node m");
+  }
+
+  private static MutationRules.Cluster cluster(GpuNode... nodes) {
+    return new MutationRules.Cluster(List.of(nodes), true);
+  }
+
+  private static GpuNode node(
+      String name, String replicas, String memory, Map<String, Long> capacity, Taints taints) {
+    var labels = new HashMap<String, String>();
+    labels.put("nvidia.com/gpu.replicas", replicas);
+    labels.put("nvidia.com/gpu.memory", memory);
+    return new GpuNode(name, labels, capacity, taints);
+  }
+}

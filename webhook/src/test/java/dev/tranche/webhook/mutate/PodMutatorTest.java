@@ -1,0 +1,485 @@
+package dev.tranche.webhook.mutate;
+
+import static dev.tranche.webhook.Reviews.annotated;
+import static dev.tranche.webhook.Reviews.annotation;
+import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.pod;
+import static dev.tranche.webhook.Reviews.replicas;
+import static dev.tranche.webhook.Reviews.warnings;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.nodes.GpuNode;
+import dev.tranche.webhook.nodes.Taints;
+import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.pod.PodView;
+import java.util.List;
+import java.util.Map;
+import java.util.random.RandomGeneratorFactory;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+class PodMutatorTest {
+  private static final String GPU = "nvidia.com/gpu";
+  private static final MutationRules RULES =
+      new MutationRules(List.of(GPU, "nvidia.com/gpu.shared"), 10, "tranche-scheduler", "nvidia");
+  private static final MutationRules.Cluster EMPTY = new MutationRules.Cluster(List.of(), true);
+
+  private final PodMutator mutator = new PodMutator(RULES);
+
+  @Test
+  void deploymentPod_getsReplicasStampSchedulerAndRuntimeClass_andKeepsTheRest() {
+    ObjectNode before = pod("deployment");
+    JsonNode after = apply(mutator.mutate(before, EMPTY), before);
+
+    ObjectNode expected = before.deepCopy();
+    ((ObjectNode) expected.at("/spec/containers/0/resources/limits")).put(GPU, "3");
+    ((ObjectNode) expected.at("/spec/containers/0/resources/requests")).put(GPU, "3");
+    ((ObjectNode) expected.at("/metadata/annotations"))
+        .put("tranche.dev/gpu-container", expected.at("/spec/containers/0/name").asText())
+        .put("tranche.dev/replicas-per-gpu", "10");
+    ((ObjectNode) expected.path("spec"))
+        .put("schedulerName", "tranche-scheduler")
+        .put("runtimeClassName", "nvidia");
+    assertThat(after).isEqualTo(expected);
+    assertThat(before).isEqualTo(pod("deployment"));
+  }
+
+  @Test
+  void jobPodWithCount_getsTheShareOnEachGpu_roundedUpWithAWarning() {
+    Mutation mutation = mutator.mutate(pod("job"), EMPTY);
+    JsonNode after = apply(mutation, pod("job"));
+    assertThat(after.at("/spec/containers/0/resources/limits").path(GPU).asText()).isEqualTo("8");
+    assertThat(annotation(after, "granted-fraction")).isEqualTo("0.4");
+    assertThat(warnings(mutation))
+        .containsExactly(
+            "container worker asks for 1/3 of a GPU and is granted 0.4: GPUs are split into 10"
+                + " replicas, and it is rounded up");
+  }
+
+  @Test
+  void initContainerAndSidecar_areAddressedByName() {
+    JsonNode after = apply(mutator.mutate(pod("sidecar-and-init"), EMPTY), pod("sidecar-and-init"));
+    assertThat(after.at("/spec/initContainers/0/resources/limits").path(GPU).asText())
+        .isEqualTo("2");
+    assertThat(after.at("/spec/initContainers/1/resources/limits").path(GPU).asText())
+        .isEqualTo("5");
+    assertThat(after.at("/spec/containers/0/resources").isEmpty()).isTrue();
+    assertThat(after.at("/spec/containers/1/resources/limits").path(GPU).asText()).isEqualTo("4");
+  }
+
+  @Test
+  void plainGpuPod_keepsItsRequest_andGoesToOurScheduler() {
+    ObjectNode before = pod("plain-gpu");
+    ObjectNode expected = before.deepCopy();
+    ((ObjectNode) expected.path("spec"))
+        .put("schedulerName", "tranche-scheduler")
+        .put("runtimeClassName", "nvidia");
+    assertThat(apply(mutator.mutate(before, EMPTY), before)).isEqualTo(expected);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"deployment", "job", "sidecar-and-init", "plain-gpu"})
+  void ownResult_seenAgain_isUnchanged(String name) {
+    JsonNode once = apply(mutator.mutate(pod(name), EMPTY), pod(name));
+    assertThat(mutator.mutate(once, EMPTY)).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
+  void ownResult_onNodesThatDisagree_isUnchanged() {
+    var cluster = cluster(node("a", 10, 2), node("b", 4, 2));
+    JsonNode once = apply(mutator.mutate(pod("deployment"), cluster), pod("deployment"));
+    assertThat(mutator.mutate(once, cluster)).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
+  void foreignSchedulerName_losesOurStampsAlone() {
+    ObjectNode foreign = Reviews.annotated("gpu", "GPU-1", "gpu-fraction", "0.5");
+    ((ObjectNode) foreign.path("spec")).put("schedulerName", "kai-scheduler");
+    ObjectNode without = foreign.deepCopy();
+    ((ObjectNode) without.at("/metadata/annotations")).remove("tranche.dev/gpu");
+    assertThat(Reviews.apply(mutator.mutate(foreign, EMPTY), foreign)).isEqualTo(without);
+  }
+
+  @Test
+  void foreignSchedulerName_isLeftAlone_withAWarning() {
+    ObjectNode foreign = pod("deployment");
+    ((ObjectNode) foreign.path("spec")).put("schedulerName", "kai-scheduler");
+    Mutation mutation = mutator.mutate(foreign, EMPTY);
+    assertThat(mutation).isInstanceOf(Mutation.Unchanged.class);
+    assertThat(warnings(mutation)).singleElement().asString().contains("kai-scheduler");
+  }
+
+  @Test
+  void podWithoutGpu_isUnchanged() {
+    assertThat(mutator.mutate(annotated(), EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
+  }
+
+  @Test
+  void emptySchedulerName_leavesTheDefault() {
+    var rules = new MutationRules(List.of(GPU), 10, "", "");
+    JsonNode after =
+        apply(new PodMutator(rules).mutate(pod("deployment"), EMPTY), pod("deployment"));
+    assertThat(after.at("/spec/schedulerName").asText()).isEqualTo("default-scheduler");
+    assertThat(after.at("/spec").has("runtimeClassName")).isFalse();
+  }
+
+  @Test
+  void runtimeClassOfTheUser_isKept_andNoneIsSetWhereNoneExists() {
+    ObjectNode own = pod("deployment");
+    ((ObjectNode) own.path("spec")).put("runtimeClassName", "gvisor");
+    assertThat(apply(mutator.mutate(own, EMPTY), own).at("/spec/runtimeClassName").asText())
+        .isEqualTo("gvisor");
+    var without = new MutationRules.Cluster(List.of(), false);
+    assertThat(
+            apply(mutator.mutate(pod("deployment"), without), pod("deployment"))
+                .path("spec")
+                .has("runtimeClassName"))
+        .isFalse();
+  }
+
+  @Test
+  void stampsOfTheUser_areStripped() {
+    ObjectNode plain = pod("plain-gpu");
+    ((ObjectNode) plain.path("metadata"))
+        .putObject("annotations")
+        .put("tranche.dev/gpu", "GPU-1")
+        .put("tranche.dev/replicas-per-gpu", "1")
+        .put("mine", "stays");
+    JsonNode after = apply(mutator.mutate(plain, EMPTY), plain);
+    assertThat(after.at("/metadata/annotations").toString()).isEqualTo("{\"mine\":\"stays\"}");
+
+    ObjectNode asking =
+        annotated("gpu-fraction", "0.5", "replicas-per-gpu", "1", "granted-fraction", "1");
+    JsonNode stamped = apply(mutator.mutate(asking, EMPTY), asking);
+    assertThat(annotation(stamped, "replicas-per-gpu")).isEqualTo("10");
+    assertThat(stamped.at("/metadata/annotations").has("tranche.dev/granted-fraction")).isFalse();
+  }
+
+  /** Anybody who may label nodes may write anything there. */
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "-1", "ten", "10001", "999999999", "99999999999999999999"})
+  void replicasPerGpu_thatNoNodeCanHave_areNotBelieved(String label) {
+    ObjectNode asking = annotated("gpu-fraction", "1024");
+    var node = new GpuNode("a", Map.of("nvidia.com/gpu.replicas", label));
+    assertThat(replicas(apply(mutator.mutate(asking, cluster(node)), asking))).isEqualTo("10240");
+  }
+
+  @Test
+  void replicasPerGpu_areThoseOfTheNodesThatAdmitThePod() {
+    ObjectNode asking = annotated("gpu-fraction", "0.5");
+    ((ObjectNode) asking.path("spec")).putObject("nodeSelector").put("zone", "b");
+    var a = new GpuNode("a", Map.of("nvidia.com/gpu.replicas", "10", "zone", "a"));
+    var b = new GpuNode("b", Map.of("nvidia.com/gpu.replicas", "4", "zone", "b"));
+    JsonNode after = apply(mutator.mutate(asking, cluster(a, b)), asking);
+    assertThat(replicas(after)).isEqualTo("2");
+    assertThat(annotation(after, "replicas-per-gpu")).isEqualTo("4");
+    assertThat(after.path("spec").has("affinity")).isFalse();
+  }
+
+  @Test
+  void nodesThatDisagree_pinThePodToTheDefaultsCut() {
+    ObjectNode asking = annotated("gpu-fraction", "0.5");
+    Mutation mutation = mutator.mutate(asking, cluster(node("a", 10, 1), node("b", 4, 1)));
+    JsonNode after = apply(mutation, asking);
+    assertThat(replicas(after)).isEqualTo("5");
+    assertThat(
+            after
+                .at(
+                    "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms")
+                .toString())
+        .isEqualTo(
+            "[{\"matchExpressions\":[{\"key\":\"nvidia.com/gpu.replicas\",\"operator\":\"In\",\"values\":[\"10\"]}]}]");
+    assertThat(warnings(mutation)).singleElement().asString().contains("4, 10 replicas");
+  }
+
+  @Test
+  void nodesThatDisagree_narrowEachOfTheUsersTerms() {
+    ObjectNode asking = annotated("gpu-fraction", "0.5");
+    ((ObjectNode) asking.path("spec"))
+        .set(
+            "affinity",
+            Reviews.json(
+                """
+                {"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+                  {"matchFields":[{"key":"metadata.name","operator":"In","values":["a","b"]}]},
+                  {}]}}}
+                """));
+    JsonNode terms =
+        apply(
+                mutator.mutate(asking, cluster(node("a", 3, 1), node("b", 4, 1), node("c", 4, 1))),
+                asking)
+            .at(
+                "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+    assertThat(terms.at("/0/matchExpressions/0/values/0").asText()).isEqualTo("3");
+    assertThat(terms.at("/0/matchFields/0/key").asText()).isEqualTo("metadata.name");
+    assertThat(terms.path(1).isEmpty()).isTrue();
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "gpu-fraction=0 | \"0\" is not above 0",
+        "gpu-fraction=-0.5 | \"-0.5\" is not above 0",
+        "gpu-fraction=1.5 | \"1.5\" is above 1 and not a whole number",
+        "gpu-fraction=half | \"half\" is not a number",
+        "gpu-fraction=5000 | more GPUs than any node has",
+        "gpu-fraction.other=0.5 | names the container \"other\"",
+        "gpu-fraction=0.5 gpu-container=other | its containers are main",
+        "gpu-fraction=0.5 gpu-count=0 | \"0\" is not a number of GPUs",
+        "gpu-fraction=0.5 gpu-count=two | \"two\" is not a number of GPUs",
+        "gpu-fraction=2 gpu-count=2 | \"2\" contradicts the fraction",
+        "gpu-fraction=0.5 gpu-fraction.main=0.5 | both speak of container \"main\"",
+        "gpu-count=2 | stands without a share",
+        "gpu-container=main | stands without a share",
+        "gpu-memory=4Gi | says how much memory its GPUs have",
+        "gpu-fraction=0.5 gpu-placement=fast | allowed are load, packed and spread",
+        "gpu-fraction=0.5 gpu-model=a,,b | is no entry of a comma-separated list",
+        "gpu-fraction=0.5 gpu-uuid=0 | is no entry of a comma-separated list",
+      })
+  void whatCannotBeMeant_isDeniedInASentence(String annotations, String sentence) {
+    String[] pairs =
+        Stream.of(annotations.split(" "))
+            .flatMap(pair -> Stream.of(pair.split("=")))
+            .toArray(String[]::new);
+    assertThat(denial(annotated(pairs), EMPTY)).contains(sentence).endsWith(".");
+  }
+
+  @Test
+  void ownRequest_thatContradictsTheFraction_isDenied() {
+    ObjectNode asking = annotated("gpu-fraction", "0.5");
+    ((ObjectNode) asking.at("/spec/containers/0"))
+        .putObject("resources")
+        .putObject("limits")
+        .put(GPU, "1");
+    assertThat(denial(asking, EMPTY)).contains("requests nvidia.com/gpu: 1").contains("5 replicas");
+  }
+
+  /** Restored by Velero, or copied by kubectl debug --copy-to. */
+  @ParameterizedTest
+  @ValueSource(strings = {"deployment", "job", "sidecar-and-init"})
+  void ownResult_afterRHasChanged_isCutAnew(String name) {
+    var before = cluster(node("a", 10, 8));
+    var now = cluster(node("a", 4, 8));
+    JsonNode restored = apply(mutator.mutate(pod(name), before), pod(name));
+    JsonNode fresh = apply(mutator.mutate(pod(name), now), pod(name));
+    assertThat(apply(mutator.mutate(restored, now), restored)).isEqualTo(fresh);
+  }
+
+  /** Where nodes differed, the pod was kept on those of the former number. */
+  @Test
+  void ownResult_pinnedToAnRThatHasGone_isFreed() {
+    var before = cluster(node("a", 10, 8), node("b", 10, 8), node("c", 5, 8));
+    var now = cluster(node("a", 4, 8), node("b", 4, 8), node("c", 4, 8));
+    JsonNode restored = apply(mutator.mutate(pod("deployment"), before), pod("deployment"));
+    assertThat(restored.path("spec").path("affinity").toString())
+        .contains("nvidia.com/gpu.replicas");
+    JsonNode again = apply(mutator.mutate(restored, now), restored);
+    assertThat(again.path("spec").path("affinity").toString())
+        .doesNotContain("nvidia.com/gpu.replicas");
+    JsonNode fresh = apply(mutator.mutate(pod("deployment"), now), pod("deployment"));
+    assertThat(again.path("spec").path("containers"))
+        .isEqualTo(fresh.path("spec").path("containers"));
+    // While there is such a node, the requirement holds.
+    var some = cluster(node("a", 10, 8), node("b", 4, 8), node("c", 4, 8));
+    JsonNode kept = apply(mutator.mutate(restored, some), restored);
+    assertThat(kept.path("spec").path("affinity"))
+        .isEqualTo(restored.path("spec").path("affinity"));
+  }
+
+  @Test
+  void formerPin_isTakenFromEachTerm_andTheUsersRequirementsStay() {
+    String pin = "{'key':'nvidia.com/gpu.replicas','operator':'In','values':['10']}";
+    String theirs = "{'key':'zone','operator':'In','values':['x']}";
+    assertThat(terms("{'matchExpressions':[%s,%s]}".formatted(theirs, pin)))
+        .isEqualTo(
+            Reviews.json("[{'matchExpressions':[%s]}]".formatted(theirs).replace('\'', '"')));
+    assertThat(
+            terms(
+                    "{'matchExpressions':[%s]},{'matchExpressions':[%s,%s]}"
+                        .formatted(pin, theirs, pin))
+                .isMissingNode())
+        .isTrue();
+  }
+
+  private static JsonNode terms(String terms) {
+    JsonNode pod =
+        Reviews.json(
+            "{'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10'}},'spec':{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[%s]}}}}}"
+                .formatted(terms)
+                .replace('\'', '"'));
+    return FormerPin.without(new PodView(pod), List.of(node("a", 4, 8)))
+        .spec()
+        .at(
+            "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
+  }
+
+  @Test
+  void hostPid_withAPlainRequest_isDeniedWhereGpusAreSharedByMps() {
+    ObjectNode plain = pod("plain-gpu");
+    ((ObjectNode) plain.path("spec")).put("hostPID", true);
+    var mps =
+        new GpuNode(
+            "m", Map.of("nvidia.com/gpu.replicas", "10", "nvidia.com/gpu.sharing-strategy", "mps"));
+    assertThat(denial(plain, cluster(mps))).contains("hostPID", "node m");
+    assertThat(denial(plain, cluster(node("a", 10, 1)))).isEqualTo("not denied");
+  }
+
+  @Test
+  void migDevices_areNoGpusOfAnotherModel() {
+    var labels =
+        Map.of(
+            "nvidia.com/gpu.replicas", "10",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.product", "A100");
+    var partitioned =
+        new GpuNode("a", labels, Map.of(GPU, 10L, "nvidia.com/mig-1g.5gb", 7L), Taints.NONE);
+    assertThat(partitioned.mixed()).isFalse();
+    assertThat(denial(annotated("gpu-fraction", "2"), cluster(partitioned)))
+        .contains("more than 1");
+  }
+
+  @Test
+  void privilegedContainer_withAFraction_isDenied() {
+    ObjectNode asking = annotated("gpu-fraction", "0.5");
+    ((ObjectNode) asking.at("/spec/containers/0"))
+        .putObject("securityContext")
+        .put("privileged", true);
+    assertThat(denial(asking, EMPTY)).contains("privileged");
+  }
+
+  @Test
+  void nodeName_withAFraction_isDenied() {
+    ObjectNode asking = annotated("gpu-fraction", "0.5");
+    ((ObjectNode) asking.path("spec")).put("nodeName", "gpu-1");
+    assertThat(denial(asking, EMPTY)).contains("spec.nodeName is \"gpu-1\"");
+  }
+
+  @Test
+  void initShares_aboveOneGpu_areDenied() {
+    ObjectNode asking = pod("sidecar-and-init");
+    ((ObjectNode) asking.at("/metadata/annotations")).put("tranche.dev/gpu-fraction.warmup", "0.9");
+    assertThat(denial(asking, EMPTY)).contains("an init container asks").contains("11 replicas");
+  }
+
+  @Test
+  void moreGpus_thanAnyNodeHas_areDenied_whereEveryNodeSaysItsCount() {
+    ObjectNode asking = annotated("gpu-fraction", "4");
+    assertThat(denial(asking, cluster(node("a", 10, 2), node("b", 10, 1))))
+        .contains("asks for 4 GPUs")
+        .contains("more than 2");
+    var silent = new GpuNode("c", Map.of("nvidia.com/gpu.replicas", "10"));
+    assertThat(replicas(apply(mutator.mutate(asking, cluster(node("a", 10, 2), silent)), asking)))
+        .isEqualTo("40");
+  }
+
+  @Test
+  void nodesWithEnoughGpus_ofAnotherCut_areFound_andThePodIsKeptThere() {
+    ObjectNode asking = annotated("gpu-fraction", "4");
+    Mutation mutation = mutator.mutate(asking, cluster(node("a", 10, 2), node("b", 4, 8)));
+    JsonNode after = apply(mutation, asking);
+    assertThat(replicas(after)).isEqualTo("16");
+    assertThat(Reviews.expressions(after)).singleElement().asString().contains("[\"4\"]");
+    assertThat(warnings(mutation)).isEmpty();
+  }
+
+  @Test
+  void daemonSetPod_isCutAsItsOwnNode() {
+    ObjectNode asking = annotated("gpu-fraction", "0.5");
+    ((ObjectNode) asking.path("spec"))
+        .set(
+            "affinity",
+            Reviews.json(
+                """
+                {"nodeAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":{"nodeSelectorTerms":[
+                  {"matchFields":[{"key":"metadata.name","operator":"In","values":["b"]}]}]}}}
+                """));
+    Mutation mutation = mutator.mutate(asking, cluster(node("a", 10, 1), node("b", 4, 1)));
+    assertThat(replicas(apply(mutation, asking))).isEqualTo("2");
+    assertThat(warnings(mutation)).isEmpty();
+  }
+
+  @Test
+  void models_keepThePodOffNodesOfOthers_alsoAPlainOne() {
+    var t4 =
+        new GpuNode("a", Map.of("nvidia.com/gpu.replicas", "10", "nvidia.com/gpu.product", "T4"));
+    ObjectNode asking = annotated("gpu-model", "!T4");
+    ((ObjectNode) asking.at("/spec/containers/0"))
+        .putObject("resources")
+        .putObject("limits")
+        .put(GPU, "1");
+    JsonNode after = apply(mutator.mutate(asking, cluster(t4)), asking);
+    assertThat(Reviews.expressions(after))
+        .containsExactly(
+            "{\"key\":\"nvidia.com/gpu.product\",\"operator\":\"NotIn\",\"values\":[\"T4\"]}");
+    assertThat(replicas(after)).isEqualTo("1");
+    assertThat(mutator.mutate(after, cluster(t4))).isInstanceOf(Mutation.Unchanged.class);
+  }
+
+  @Test
+  void nodeOfSeveralModels_isNotRequiredAway_andHasAllItsGpus() {
+    var labels =
+        Map.of(
+            "nvidia.com/gpu.replicas", "10",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.product", "T4");
+    var mixed = new GpuNode("a", labels, Map.of(GPU, 30L), Taints.NONE);
+    var plain = new GpuNode("b", labels, Map.of(GPU, 10L), Taints.NONE);
+    ObjectNode asking = annotated("gpu-fraction", "3", "gpu-model", "A100");
+    Mutation mutation = mutator.mutate(asking, cluster(mixed, plain));
+    assertThat(warnings(mutation)).isEmpty();
+    assertThat(Reviews.expressions(apply(mutation, asking))).isEmpty();
+  }
+
+  @Test
+  void unknownAnnotation_ofOurs_isWarnedOf() {
+    assertThat(warnings(mutator.mutate(annotated("gpu-fracton", "0.5"), EMPTY)))
+        .singleElement()
+        .asString()
+        .contains("tranche.dev/gpu-fracton is unknown");
+  }
+
+  @Test
+  void anyFraction_ofAnyCut_isGrantedInFull_andByLessThanOneReplicaMore() {
+    long seed = System.nanoTime();
+    var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
+    for (int round = 0; round < 2_000; round++) {
+      int cut = random.nextInt(1, 101);
+      int thousandths = random.nextInt(1, 1001);
+      int count = random.nextInt(1, 9);
+      ObjectNode asking =
+          annotated(
+              "gpu-fraction",
+              thousandths / 10 + "." + thousandths % 10 + "%",
+              "gpu-count",
+              "" + count);
+      var rules = new MutationRules(List.of(GPU), cut, "s", "");
+      JsonNode after = apply(new PodMutator(rules).mutate(asking, EMPTY), asking);
+      int share = Integer.parseInt(replicas(after)) / count;
+      assertThat(share * 1000)
+          .as("seed %d, %d/1000 of %d", seed, thousandths, cut)
+          .isBetween(thousandths * cut, thousandths * cut + 999);
+    }
+  }
+
+  private static MutationRules.Cluster cluster(GpuNode... nodes) {
+    return new MutationRules.Cluster(List.of(nodes), true);
+  }
+
+  private static GpuNode node(String name, int replicas, int gpus) {
+    return new GpuNode(
+        name, Map.of("nvidia.com/gpu.replicas", "" + replicas, "nvidia.com/gpu.count", "" + gpus));
+  }
+
+  private String denial(JsonNode pod, MutationRules.Cluster cluster) {
+    return mutator.mutate(pod, cluster) instanceof Mutation.Denied(String message, String reason)
+        ? message
+        : "not denied";
+  }
+}

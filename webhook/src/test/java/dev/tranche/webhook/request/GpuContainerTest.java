@@ -1,0 +1,139 @@
+package dev.tranche.webhook.request;
+
+import static dev.tranche.webhook.Reviews.annotated;
+import static dev.tranche.webhook.Reviews.annotation;
+import static dev.tranche.webhook.Reviews.apply;
+import static dev.tranche.webhook.Reviews.warnings;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.PodMutator;
+import dev.tranche.webhook.pod.Mutation;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Which container an annotation speaks of that names none. */
+class GpuContainerTest {
+  private static final MutationRules.Cluster EMPTY = new MutationRules.Cluster(List.of(), false);
+
+  private final PodMutator mutator = new PodMutator(Reviews.RULES);
+
+  @ParameterizedTest
+  @ValueSource(strings = {"istio-proxy", "linkerd-proxy", "gke-gcsfuse-sidecar"})
+  void proxyInTheFirstPlace_getsNoShare_andTheOwnerIsTold(String proxy) {
+    ObjectNode pod = pod(proxy, "app");
+    Mutation mutation = mutator.mutate(pod, EMPTY);
+    assertThat(granted(apply(mutation, pod))).isEqualTo(Map.of("app", "5"));
+    assertThat(warnings(mutation)).singleElement().asString().contains("app", proxy);
+  }
+
+  @Test
+  void proxyBehindTheApplication_isNoOccasionForAWarning() {
+    ObjectNode pod = pod("app", "istio-proxy");
+    Mutation mutation = mutator.mutate(pod, EMPTY);
+    assertThat(granted(apply(mutation, pod))).isEqualTo(Map.of("app", "5"));
+    assertThat(warnings(mutation)).isEmpty();
+  }
+
+  @Test
+  void proxyAlone_isTheApplication() {
+    ObjectNode gateway = pod("istio-proxy");
+    Mutation mutation = mutator.mutate(gateway, EMPTY);
+    assertThat(granted(apply(mutation, gateway))).isEqualTo(Map.of("istio-proxy", "5"));
+    assertThat(warnings(mutation)).isEmpty();
+  }
+
+  @Test
+  void defaultContainerOfKubectl_isChosen() {
+    ObjectNode pod = pod("log-shipper", "app");
+    annotate(pod, GpuContainer.DEFAULT_CONTAINER, "app");
+    Mutation mutation = mutator.mutate(pod, EMPTY);
+    assertThat(granted(apply(mutation, pod))).isEqualTo(Map.of("app", "5"));
+    assertThat(warnings(mutation)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"istio-proxy", "none-of-them"})
+  void defaultContainer_thatIsAProxyOrNotThere_isNotFollowed(String named) {
+    ObjectNode pod = pod("istio-proxy", "app");
+    annotate(pod, GpuContainer.DEFAULT_CONTAINER, named);
+    assertThat(granted(apply(mutator.mutate(pod, EMPTY), pod))).isEqualTo(Map.of("app", "5"));
+  }
+
+  @Test
+  void gpuContainer_beatsTheDefaultContainer() {
+    ObjectNode pod = pod("main", "app");
+    annotate(pod, GpuContainer.DEFAULT_CONTAINER, "app");
+    annotate(pod, "tranche.dev/gpu-container", "main");
+    assertThat(granted(apply(mutator.mutate(pod, EMPTY), pod))).isEqualTo(Map.of("main", "5"));
+  }
+
+  @Test
+  void severalContainers_theFirstIsChosen_withAWarning() {
+    ObjectNode pod = pod("app", "helper");
+    Mutation mutation = mutator.mutate(pod, EMPTY);
+    assertThat(granted(apply(mutation, pod))).isEqualTo(Map.of("app", "5"));
+    assertThat(warnings(mutation)).singleElement().asString().contains("first of 2 containers");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"istio-proxy", "somebody-elses-sidecar"})
+  void containerAddedInTheFirstPlaceAfterUs_changesNothing(String added) {
+    JsonNode once = apply(mutator.mutate(pod("app"), EMPTY), pod("app"));
+    assertThat(annotation(once, "gpu-container")).isEqualTo("app");
+    ((ArrayNode) once.at("/spec/containers")).insertObject(0).put("name", added);
+    assertThat(mutator.mutate(once, EMPTY)).isEqualTo(new Mutation.Unchanged(List.of()));
+  }
+
+  /** As an earlier release left it: the replicas say which. */
+  @Test
+  void podStampedWithoutAContainer_isNotGrantedTwice() {
+    ObjectNode pod = pod("added", "app");
+    annotate(pod, "tranche.dev/replicas-per-gpu", "10");
+    ((ObjectNode) pod.at("/spec/containers/1"))
+        .putObject("resources")
+        .putObject("limits")
+        .put("nvidia.com/gpu", "5");
+    JsonNode after = apply(mutator.mutate(pod, EMPTY), pod);
+    assertThat(granted(after)).isEqualTo(Map.of("app", "5"));
+    assertThat(annotation(after, "gpu-container")).isEqualTo("app");
+  }
+
+  @Test
+  void shareThatNamesItsContainer_isStampedWithNone() {
+    ObjectNode pod = annotated("gpu-fraction.main", "0.5");
+    assertThat(annotation(apply(mutator.mutate(pod, EMPTY), pod), "gpu-container")).isEmpty();
+  }
+
+  private static ObjectNode pod(String... containers) {
+    ObjectNode pod = annotated("gpu-fraction", "0.5");
+    ArrayNode list = ((ObjectNode) pod.path("spec")).putArray("containers");
+    for (String name : containers) {
+      list.addObject().put("name", name);
+    }
+    return pod;
+  }
+
+  private static void annotate(ObjectNode pod, String key, String value) {
+    ((ObjectNode) pod.at("/metadata/annotations")).put(key, value);
+  }
+
+  private static Map<String, String> granted(JsonNode pod) {
+    var granted = new TreeMap<String, String>();
+    for (JsonNode container : pod.at("/spec/containers")) {
+      JsonNode replicas = container.at("/resources/limits").path("nvidia.com/gpu");
+      if (!replicas.isMissingNode()) {
+        granted.put(container.path("name").asText(), replicas.asText());
+      }
+    }
+    return granted;
+  }
+}

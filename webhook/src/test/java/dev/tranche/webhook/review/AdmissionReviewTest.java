@@ -1,0 +1,112 @@
+package dev.tranche.webhook.review;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.webhook.Reviews;
+import dev.tranche.webhook.pod.JsonPatch;
+import dev.tranche.webhook.pod.Mutation;
+import java.util.Base64;
+import java.util.List;
+import org.junit.jupiter.api.Test;
+
+class AdmissionReviewTest {
+  @Test
+  void read_findsThePodAndItsName() {
+    assertThat(AdmissionReview.read(Reviews.bytes("deployment")))
+        .isInstanceOfSatisfying(
+            AdmissionReview.Read.PodCreation.class,
+            review -> {
+              assertThat(review.uid()).isEqualTo("5b0c4d6c-9a01-4df2-a3d2-0a5f6ad6a001");
+              assertThat(review.who()).isEqualTo("serving/llm-7d9c5b6f4-*");
+              assertThat(review.pod().at("/metadata/annotations"))
+                  .isEqualTo(Reviews.pod("deployment").at("/metadata/annotations"));
+            });
+  }
+
+  @Test
+  void read_leavesOtherOperationsAlone() {
+    String update = new String(Reviews.bytes("deployment"), UTF_8).replace("CREATE", "UPDATE");
+    assertThat(AdmissionReview.read(update.getBytes(UTF_8)))
+        .isInstanceOf(AdmissionReview.Read.NotOurs.class);
+  }
+
+  @Test
+  void read_saysWhatIsWrong() {
+    assertThat(read("{")).contains("no JSON");
+    assertThat(read("")).contains("no AdmissionReview");
+    assertThat(read("{\"apiVersion\":\"admission.k8s.io/v1beta1\"}")).contains("v1beta1");
+    assertThat(read("[1]")).contains("no AdmissionReview");
+  }
+
+  @Test
+  void read_refusesAReviewOfTooManyValues_ofThatUid() {
+    String many = "{},".repeat(50_001) + "{}";
+    assertThat(guardedRefusal("\"spec\":{\"containers\":[" + many + "]}"))
+        .contains("more than 20000 fields and list entries");
+  }
+
+  @Test
+  void read_skipsWhatTheGuardDoesNotLookAt() {
+    String many = "{},".repeat(60_000) + "{}";
+    assertThat(guarded("\"spec\":{\"hostAliases\":[" + many + "]}"))
+        .isInstanceOf(AdmissionReview.Read.Guarded.class);
+  }
+
+  @Test
+  void read_refusesWhatIsNoJson_onceTheUidIsKnown() {
+    assertThat(guardedRefusal("\"spec\":{\"nodeName\":\"\\u12\"}")).contains("cannot be read");
+    assertThat(guardedRefusal("\"spec\":{\"nodeName\":n1}")).contains("n1 is no value");
+    assertThat(guardedRefusal("\"spec\":{\"containers\":[{},]}")).contains("a value expected");
+    assertThat(guardedRefusal("\"status\":" + "[".repeat(2_000))).contains("cannot be read");
+  }
+
+  private static String guardedRefusal(String fields) {
+    return guarded(fields) instanceof AdmissionReview.Read.Refused(String uid, String message)
+        ? uid + " " + message
+        : "not refused";
+  }
+
+  private static AdmissionReview.Read guarded(String fields) {
+    String review =
+        "{'apiVersion':'admission.k8s.io/v1','request':{'uid':'u1','operation':'CREATE',"
+            + "'resource':{'resource':'pods'},'object':{";
+    return AdmissionReview.readGuarded(
+        (review.replace('\'', '"') + fields + "}}}").getBytes(UTF_8));
+  }
+
+  @Test
+  void answer_carriesThePatchInBase64() throws Exception {
+    var patch = new JsonPatch();
+    patch.add("x", "metadata", "annotations", "tranche.dev/a~b");
+    JsonNode response =
+        response(AdmissionReview.answer("u", new Mutation.Patched(patch, List.of("careful"))));
+    assertThat(response.path("uid").asText()).isEqualTo("u");
+    assertThat(response.path("allowed").asBoolean()).isTrue();
+    assertThat(response.path("patchType").asText()).isEqualTo("JSONPatch");
+    assertThat(response.at("/warnings/0").asText()).isEqualTo("careful");
+    assertThat(new String(Base64.getDecoder().decode(response.path("patch").asText()), UTF_8))
+        .isEqualTo(
+            "[{\"op\":\"add\",\"path\":\"/metadata/annotations/tranche.dev~1a~0b\",\"value\":\"x\"}]");
+  }
+
+  @Test
+  void answer_ofADenial_carriesTheSentence() throws Exception {
+    JsonNode response = response(AdmissionReview.denial("u", "No."));
+    assertThat(response.path("allowed").asBoolean(true)).isFalse();
+    assertThat(response.at("/status/message").asText()).isEqualTo("No.");
+    assertThat(response.at("/status/code").asInt()).isEqualTo(403);
+  }
+
+  private static JsonNode response(byte[] review) throws Exception {
+    return Reviews.JSON.readTree(review).path("response");
+  }
+
+  private static String read(String body) {
+    return AdmissionReview.read(body.getBytes(UTF_8))
+            instanceof AdmissionReview.Read.Malformed(String reason)
+        ? reason
+        : "not malformed";
+  }
+}

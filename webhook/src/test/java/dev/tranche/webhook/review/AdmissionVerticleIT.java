@@ -1,0 +1,267 @@
+package dev.tranche.webhook.review;
+
+import static dev.tranche.webhook.Await.await;
+import static java.nio.charset.StandardCharsets.US_ASCII;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatIOException;
+
+import dev.tranche.api.listen.ConnectionLimits;
+import dev.tranche.api.listen.LimitedTransport;
+import dev.tranche.webhook.metrics.WebhookMetrics;
+import dev.tranche.webhook.review.AdmissionVerticle.HttpLimits;
+import dev.tranche.webhook.tls.Pairs;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
+import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
+import io.vertx.core.Future;
+import io.vertx.core.Vertx;
+import io.vertx.core.VertxOptions;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientResponse;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpVersion;
+import io.vertx.core.http.PoolOptions;
+import io.vertx.core.net.SocketAddress;
+import java.io.IOException;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocket;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** What peers may not do that are no API servers. */
+@Timeout(60)
+class AdmissionVerticleIT {
+  private static final int BODY_BYTES = 3 << 20;
+  private static final long LONG_MS = 600_000;
+
+  private final LimitedTransport transport = new LimitedTransport();
+  private final Vertx vertx = transport.vertx(new VertxOptions());
+  private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
+  private final List<SSLSocket> open = new ArrayList<>();
+
+  @AfterEach
+  void stop() throws IOException {
+    for (SSLSocket socket : open) {
+      socket.close();
+    }
+    vertx.close().await();
+  }
+
+  @Test
+  void bodiesAnnouncedButNotSent_costNobodyElse() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    for (int i = 0; i < 20; i++) {
+      send(connect(port), head(BODY_BYTES) + "{");
+    }
+    await("the first bytes of all", () -> inFlight() == 40);
+    SSLSocket good = connect(port);
+    send(good, head(2) + "{}");
+    assertThat(statusLine(good)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  @Test
+  void reviewTooLarge_isDeniedByItsUid() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    String beginning =
+        "{'apiVersion':'admission.k8s.io/v1','request':{'uid':'u1','object':{'a':'"
+            .replace('\'', '"');
+    SSLSocket announced = connect(port);
+    send(announced, head(20 << 20) + beginning + "x".repeat(100_000));
+    assertThat(statusLine(announced)).isEqualTo("HTTP/1.1 200 OK");
+    SSLSocket unknown = connect(port);
+    send(unknown, head(20 << 20) + "x".repeat(100_000));
+    assertThat(statusLine(unknown)).isEqualTo("HTTP/1.1 413 Request Entity Too Large");
+    assertThat(inFlight()).isZero();
+  }
+
+  @Test
+  void bodiesOfOneAddress_makeRoomForASmallOne() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    SSLSocket large = connect(port);
+    send(large, head(BODY_BYTES) + "x".repeat(BODY_BYTES - 1));
+    await("the large one", () -> inFlight() == BODY_BYTES);
+    SSLSocket second = connect(port);
+    send(second, head(BODY_BYTES) + "x".repeat((1 << 20) + 2));
+    assertThat(statusLine(large)).isEqualTo("HTTP/1.1 429 Too Many Requests");
+  }
+
+  /** What nobody announces costs at most twice what has come, and comes whole all the same. */
+  @Test
+  void bodyOfUnknownLength_isReadWhole() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    SSLSocket chunked = connect(port);
+    String head = head(0).replace("content-length: 0", "transfer-encoding: chunked");
+    assertThat(head).contains("chunked");
+    send(chunked, head + "bb8\r\n" + "x".repeat(3_000) + "\r\n");
+    await("the first part", () -> inFlight() >= 3_000);
+    assertThat(inFlight()).isLessThanOrEqualTo(6_000);
+    send(chunked, "bb8\r\n" + "x".repeat(3_000) + "\r\n1\r\ny\r\n0\r\n\r\n");
+    assertThat(statusLine(chunked)).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(inFlight()).isZero();
+  }
+
+  @Test
+  void bodyThatDoesNotEnd_isEnded() throws Exception {
+    int port = serve(new HttpLimits(200, limits(64, LONG_MS)));
+    SSLSocket slow = connect(port);
+    send(slow, head(BODY_BYTES) + "{");
+    assertThat(statusLine(slow)).isEmpty();
+    assertThat(
+            registry
+                .get("tranche_webhook_admissions")
+                .tag("review", "none")
+                .tag("outcome", "timed_out")
+                .counter())
+        .satisfies(counter -> assertThat(counter.count()).isEqualTo(1));
+    assertThat(inFlight()).isZero();
+  }
+
+  @Test
+  void connectionWithoutARequest_isClosed() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, 200)));
+    SSLSocket silent = connect(port);
+    // A head that never ends is none.
+    send(silent, "POST /review HTTP/1.1\r\nhost: x\r\n");
+    assertThat(statusLine(silent)).isEmpty();
+  }
+
+  @Test
+  void connectionsOfOneAddress_areCapped_andCountedOff() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(2, LONG_MS)));
+    SSLSocket first = connect(port);
+    send(connect(port), "");
+    await("two", () -> connections() == 2);
+    assertThatIOException().isThrownBy(() -> connect(port));
+    first.close();
+    await("one to have gone", () -> connections() == 1);
+    SSLSocket next = connect(port);
+    send(next, head(2) + "{}");
+    assertThat(statusLine(next)).isEqualTo("HTTP/1.1 200 OK");
+  }
+
+  @Test
+  void connectionsBeyondTheLimit_replaceTheOneSilentLongest() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, new ConnectionLimits(2, 64, LONG_MS, LONG_MS)));
+    SSLSocket first = connect(port);
+    await("the first", () -> connections() == 1);
+    connect(port);
+    await("two", () -> connections() == 2);
+    SSLSocket third = connect(port);
+    send(third, head(2) + "{}");
+    assertThat(statusLine(third)).isEqualTo("HTTP/1.1 200 OK");
+    assertThat(statusLine(first)).isEmpty();
+    assertThat(connections()).isEqualTo(2);
+  }
+
+  /** As the API server posts them: all on one connection. */
+  @Test
+  void reviewsOverHttp2_areReadWhole_andNeedNoLeaveInTheMiddle() {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    HttpClient client =
+        vertx.createHttpClient(
+            new HttpClientOptions()
+                .setProtocolVersion(HttpVersion.HTTP_2)
+                .setUseAlpn(true)
+                .setSsl(true)
+                .setTrustAll(true)
+                .setVerifyHost(false),
+            new PoolOptions().setHttp2MaxSize(1));
+    var answers = new ArrayList<Future<Buffer>>();
+    for (int bytes : new int[] {1, 60 << 10, 1 << 20, 60 << 10, 60 << 10, 3 << 20}) {
+      answers.add(
+          client
+              .request(HttpMethod.POST, port, "127.0.0.1", "/review")
+              .compose(
+                  request -> {
+                    assertThat(request.version()).isEqualTo(HttpVersion.HTTP_2);
+                    // Its largest usual body, and several at once, are less than the peer may send
+                    // unasked.
+                    assertThat(request.connection().remoteSettings().getInitialWindowSize())
+                        .isGreaterThanOrEqualTo(128 << 10);
+                    return request
+                        .putHeader("content-type", "application/json")
+                        .send(body(bytes))
+                        .compose(HttpClientResponse::body);
+                  }));
+    }
+    assertThat(answers.stream().map(answer -> answer.await().length()))
+        .containsExactly(1, 60 << 10, 1 << 20, 60 << 10, 60 << 10, 3 << 20);
+    assertThat(answers.get(2).await()).isEqualTo(body(1 << 20));
+    assertThat(connections()).isEqualTo(1);
+    assertThat(inFlight()).isZero();
+  }
+
+  /** Whose places can be told from one another. */
+  private static Buffer body(int bytes) {
+    Buffer body = Buffer.buffer(bytes);
+    for (int i = 0; i < bytes; i++) {
+      body.appendByte((byte) (i % 251));
+    }
+    return body;
+  }
+
+  private static ConnectionLimits limits(int perAddressMax, long firstMsMax) {
+    return new ConnectionLimits(256, perAddressMax, firstMsMax, LONG_MS);
+  }
+
+  private int serve(HttpLimits limits) {
+    ReviewHandler echo = body -> new ReviewHandler.Answer.Review(Buffer.buffer(body));
+    var verticle =
+        new AdmissionVerticle(
+            transport,
+            SocketAddress.inetSocketAddress(0, "127.0.0.1"),
+            Map.of("/review", echo),
+            limits,
+            new WebhookMetrics(registry),
+            Pairs.serving("localhost"));
+    vertx.deployVerticle(verticle).await();
+    return verticle.port();
+  }
+
+  private double inFlight() {
+    return registry.get("tranche_webhook_in_flight").gauge().value();
+  }
+
+  private double connections() {
+    return registry.get("tranche_webhook_connections").gauge().value();
+  }
+
+  private static String head(int bodyBytes) {
+    return "POST /review HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        .formatted(bodyBytes);
+  }
+
+  private SSLSocket connect(int port) throws Exception {
+    SSLContext tls = SSLContext.getInstance("TLS");
+    tls.init(null, InsecureTrustManagerFactory.INSTANCE.getTrustManagers(), new SecureRandom());
+    var socket = (SSLSocket) tls.getSocketFactory().createSocket("127.0.0.1", port);
+    open.add(socket);
+    socket.startHandshake();
+    return socket;
+  }
+
+  private static void send(SSLSocket socket, String text) throws IOException {
+    socket.getOutputStream().write(text.getBytes(US_ASCII));
+    socket.getOutputStream().flush();
+  }
+
+  /** Empty if the server closed the connection instead. */
+  private static String statusLine(SSLSocket socket) {
+    var line = new StringBuilder();
+    try {
+      for (int c = socket.getInputStream().read(); c >= 0 && c != '\r'; ) {
+        line.append((char) c);
+        c = socket.getInputStream().read();
+      }
+    } catch (IOException reset) {
+      return "";
+    }
+    return line.toString();
+  }
+}
