@@ -73,6 +73,9 @@ public final class Names {
   /** Node label, ours: memory of one GPU in MiB that programs can have, so without the driver's. */
   public static final String LABEL_MEMORY_USABLE = "tranche.dev/gpu-memory-usable-mib";
 
+  /** Node label, ours: GPUs of all models, where Feature Discovery counts one model's. */
+  public static final String LABEL_GPUS = "tranche.dev/gpus";
+
   /** Node label, GPU Feature Discovery's: {@code Tesla-T4}, or {@code Tesla-T4-SHARED}. */
   public static final String LABEL_PRODUCT = "nvidia.com/gpu.product";
 

@@ -37,6 +37,7 @@ public final class GpuLabels {
           PREFIX + "product",
           PREFIX + "replicas",
           PREFIX + "sharing-strategy",
+          Names.LABEL_GPUS,
           Names.LABEL_MEMORY_USABLE);
 
   /**
@@ -47,7 +48,11 @@ public final class GpuLabels {
       Set.of(PRESENT, PREFIX + "count", PREFIX + "memory", PREFIX + "product");
 
   /** Not Feature Discovery's: ours to write and to take away, where it runs too. */
-  private static final Set<String> NOT_DISCOVERYS = Set.of(PRESENT, Names.LABEL_MEMORY_USABLE);
+  private static final Set<String> NOT_DISCOVERYS =
+      Set.of(PRESENT, Names.LABEL_GPUS, Names.LABEL_MEMORY_USABLE);
+
+  /** Those of them that we take away although Feature Discovery runs. */
+  private static final Set<String> OFFERED = Set.of(Names.LABEL_GPUS, Names.LABEL_MEMORY_USABLE);
 
   private static final Set<String> ALL =
       Stream.concat(OURS.stream(), DISCOVERY.stream()).collect(Collectors.toUnmodifiableSet());
@@ -60,15 +65,17 @@ public final class GpuLabels {
         report.getGpusList().stream()
             .filter(g -> g.getResource().startsWith(Names.RESOURCE))
             .toList();
-    Map<String, String> labels =
-        mostNumerous(gpus).map(alike -> of(alike.getFirst(), alike.size())).orElse(Map.of());
-    long usableMib = gpus.stream().mapToLong(GpuLabels::usableMib).min().orElse(0);
-    if (usableMib <= 0) {
-      return labels;
+    if (gpus.isEmpty()) {
+      return Map.of();
     }
-    var all = new TreeMap<>(labels);
-    all.put(Names.LABEL_MEMORY_USABLE, Long.toString(usableMib));
-    return all;
+    List<Gpu> alike = mostNumerous(gpus);
+    Map<String, String> labels = of(alike.getFirst(), alike.size());
+    labels.put(Names.LABEL_GPUS, Integer.toString(gpus.size()));
+    long usableMib = gpus.stream().mapToLong(GpuLabels::usableMib).min().orElse(0);
+    if (usableMib > 0) {
+      labels.put(Names.LABEL_MEMORY_USABLE, Long.toString(usableMib));
+    }
+    return labels;
   }
 
   /** What the driver leaves to pods; a request by memory must fit the smallest GPU. */
@@ -77,19 +84,17 @@ public final class GpuLabels {
   }
 
   // Like Feature Discovery, which knows one product per node; of equals the one seen first.
-  private static Optional<List<Gpu>> mostNumerous(List<Gpu> gpus) {
-    if (gpus.isEmpty()) {
-      return Optional.empty();
-    }
+  private static List<Gpu> mostNumerous(List<Gpu> gpus) {
     if (gpus.stream().allMatch(gpu -> sameProduct(gpu, gpus.getFirst()))) {
-      return Optional.of(gpus);
+      return gpus;
     }
     Map<String, List<Gpu>> byProduct =
         gpus.stream().collect(Collectors.groupingBy(GpuLabels::product));
     return byProduct.values().stream()
         .max(
             Comparator.<List<Gpu>>comparingInt(List::size)
-                .thenComparingInt(alike -> -alike.getFirst().getIndex()));
+                .thenComparingInt(alike -> -alike.getFirst().getIndex()))
+        .orElseThrow();
   }
 
   /** Of one product for sure. Nearly all nodes' are, and each report asks. */
@@ -197,7 +202,7 @@ public final class GpuLabels {
         if (!value.equals(labels.get(key))) {
           set.put(key, value);
         }
-      } else if (ours.containsKey(key) && (!discovered || key.equals(Names.LABEL_MEMORY_USABLE))) {
+      } else if (ours.containsKey(key) && (!discovered || OFFERED.contains(key))) {
         set.put(key, "");
       }
     }

@@ -87,6 +87,7 @@ class NodeLabelsTest {
                 "nvidia.com/gpu.memory", "15360",
                 "nvidia.com/gpu.replicas", "10",
                 "nvidia.com/gpu.sharing-strategy", "time-slicing",
+                "tranche.dev/gpus", "2",
                 "tranche.dev/gpu-memory-usable-mib", "15360"));
     assertThat(patches.getLast().getString("resourceVersion")).isEqualTo("1");
     labels.reported(NODE, report(gpu("Tesla T4", 10), gpu("Tesla T4", 10)));
@@ -156,7 +157,8 @@ class NodeLabelsTest {
     labels.tick();
     patched();
     assertThat(written)
-        .isEqualTo("nvidia.com/gpu.present=true,tranche.dev/gpu-memory-usable-mib=15360");
+        .isEqualTo(
+            "nvidia.com/gpu.present=true,tranche.dev/gpu-memory-usable-mib=15360,tranche.dev/gpus=1");
     assertThat(onNode)
         .containsEntry("nvidia.com/gpu.replicas", "4")
         .containsEntry("nvidia.com/gpu.count", "1");

@@ -30,6 +30,7 @@ public final class GpuNode {
   private final long replicas;
   private final OptionalInt replicasPerGpu;
   private final OptionalInt gpus;
+  private final OptionalInt gpusOfAllModels;
   private final OptionalInt memoryMib;
   private final OptionalInt usableMib;
   private final Optional<String> product;
@@ -57,6 +58,7 @@ public final class GpuNode {
     OptionalInt cut = positive(Names.LABEL_REPLICAS);
     replicasPerGpu = cut.orElse(0) > REPLICAS_MAX ? OptionalInt.empty() : cut;
     gpus = positive(LABEL_COUNT);
+    gpusOfAllModels = positive(Names.LABEL_GPUS);
     memoryMib = positive(Names.LABEL_MEMORY);
     usableMib = positive(Names.LABEL_MEMORY_USABLE);
     product = Optional.ofNullable(labels.get(Names.LABEL_PRODUCT)).filter(p -> !p.isEmpty());
@@ -89,16 +91,23 @@ public final class GpuNode {
 
   /** Of all models, as far as is known. */
   public OptionalInt gpus() {
-    return mixed()
-        ? OptionalInt.of(Math.toIntExact(Math.ceilDiv(replicas, replicasPerGpu.orElse(1))))
-        : gpus;
+    if (!mixed()) {
+      return gpus;
+    }
+    return gpusOfAllModels.isPresent()
+        ? gpusOfAllModels
+        : OptionalInt.of(Math.toIntExact(Math.ceilDiv(replicas, replicasPerGpu.orElse(1))));
   }
 
   /**
-   * Whether it has more replicas than the GPUs that its labels speak of: those tell the count and
-   * the product of one model only.
+   * Whether it has more GPUs than its labels speak of: those tell the count and the product of one
+   * model only. Where no label counts all GPUs, more replicas than that model has are taken for
+   * another model's.
    */
   public boolean mixed() {
+    if (gpusOfAllModels.isPresent()) {
+      return gpus.isPresent() && gpusOfAllModels.getAsInt() > gpus.getAsInt();
+    }
     long labelled = (long) gpus.orElse(0) * replicasPerGpu.orElse(0);
     return labelled > 0 && replicas > labelled && replicas < Integer.MAX_VALUE;
   }

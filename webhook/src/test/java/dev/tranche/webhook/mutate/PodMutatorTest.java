@@ -15,6 +15,7 @@ import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.nodes.Taints;
 import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.PodView;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.random.RandomGeneratorFactory;
@@ -343,6 +344,25 @@ class PodMutatorTest {
     assertThat(partitioned.mixed()).isFalse();
     assertThat(denial(annotated("gpu-fraction", "2"), cluster(partitioned)))
         .contains("more than 1");
+  }
+
+  /** Four replicas of one GPU now, and ten while containers hold what they were given before. */
+  @Test
+  void replicasOfAnEarlierConfig_areNoGpusOfAnotherModel() {
+    var labels =
+        Map.of(
+            "nvidia.com/gpu.replicas", "4",
+            "nvidia.com/gpu.count", "1",
+            "nvidia.com/gpu.product", "A100",
+            "tranche.dev/gpus", "1");
+    var changed = new GpuNode("a", labels, Map.of(GPU, 10L), Taints.NONE);
+    assertThat(changed.mixed()).isFalse();
+    assertThat(denial(annotated("gpu-fraction", "2"), cluster(changed))).contains("more than 1");
+    var two = new HashMap<>(labels);
+    two.put("tranche.dev/gpus", "2");
+    var mixed = new GpuNode("a", two, Map.of(GPU, 8L), Taints.NONE);
+    assertThat(mixed.product()).isEmpty();
+    assertThat(mixed.gpus()).hasValue(2);
   }
 
   @Test

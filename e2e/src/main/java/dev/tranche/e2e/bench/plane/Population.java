@@ -120,6 +120,7 @@ public final class Population {
     labels.put("nvidia.com/gpu.product", "NVIDIA-A100-SXM4-40GB-SHARED");
     labels.put("nvidia.com/gpu.replicas", Integer.toString(REPLICAS));
     labels.put("nvidia.com/gpu.sharing-strategy", "time-slicing");
+    labels.put(Names.LABEL_GPUS, Integer.toString(GPUS));
     labels.put(Names.LABEL_MEMORY_USABLE, Long.toString(MEMORY_MIB - RESERVED_MIB));
     return labels.entrySet().stream()
         .map(e -> quote + e.getKey() + between + e.getValue() + quote)
