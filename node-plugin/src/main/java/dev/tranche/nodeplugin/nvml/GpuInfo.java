@@ -10,7 +10,7 @@ import java.util.Optional;
  * @param index NVML's, from 0; of a MIG device, its GPU's
  * @param minor of /dev/nvidiaN
  * @param pciBusId empty: unknown
- * @param memoryTotalBytes 0: unknown, as of a GPU that uses the system's memory
+ * @param memoryTotalBytes 0: unknown
  * @param memoryReservedBytes kept by the driver; 0 where an old driver does not say
  * @param numaNode -1: unknown
  * @param computeMajor of the CUDA compute capability: 7 is Volta and Turing; 0: unknown

@@ -271,7 +271,7 @@ class JnaNvmlIT {
   }
 
   @Test
-  void gpuThatSharesTheSystemsMemory_hasAllOfIt() throws Exception {
+  void gpuThatSharesTheSystemsMemory_hasAllOfIt_andItsUseIsUnknown() throws Exception {
     fake.state(
         gpu(0, "addressing=ats sm=37"),
         answer("nvmlDeviceGetMemoryInfo_v2", NOT_SUPPORTED),
@@ -281,7 +281,7 @@ class JnaNvmlIT {
     try (Nvml nvml = JnaNvml.open(fake.root())) {
       assertThat(nvml.info(0).memoryTotalBytes()).isEqualTo(system.totalBytes());
       assertThat(nvml.info(0).memoryReservedBytes()).isZero();
-      assertThat(nvml.read(0).memoryUsedBytes()).isBetween(1L, system.totalBytes());
+      assertThat(nvml.read(0).memoryUsedBytes()).isEqualTo(GpuReading.UNKNOWN);
     }
   }
 
@@ -299,8 +299,8 @@ class JnaNvmlIT {
     Files.writeString(
         meminfo, "MemTotal:       1000 kB\nMemFree:   100 kB\nMemAvailable:    300 kB\n");
     SystemMemory memory = new SystemMemory(meminfo);
-    assertThat(memory.read()).isEqualTo(new GpuMemory(1000 << 10, 0, 700 << 10));
-    Files.writeString(meminfo, "MemTotal:       1000 kB\n");
+    assertThat(memory.read()).isEqualTo(new GpuMemory(1000 << 10, 0, GpuReading.UNKNOWN));
+    Files.writeString(meminfo, "MemFree:         100 kB\n");
     assertThat(memory.read()).isEqualTo(GpuMemory.UNKNOWN);
     Files.delete(meminfo);
     assertThat(memory.read()).isEqualTo(GpuMemory.UNKNOWN);
