@@ -20,12 +20,18 @@ final class FormerPin {
 
   /**
    * @param nodes all that are labelled
+   * @param defaultReplicas what nodes to come will have, so that a requirement of it is no former
+   *     one
    * @return the same pod, or a copy without the requirement
    */
-  static PodView without(PodView pod, List<GpuNode> nodes) {
+  static PodView without(PodView pod, List<GpuNode> nodes, int defaultReplicas) {
     String former = pod.annotations().get(Names.REPLICAS_PER_GPU);
     JsonNode terms = terms(pod.pod());
-    if (former == null || nodes.isEmpty() || !pinned(terms, former) || offered(nodes, former)) {
+    if (former == null
+        || former.equals(Integer.toString(defaultReplicas))
+        || nodes.isEmpty()
+        || !pinned(terms, former)
+        || offered(nodes, former)) {
       return pod;
     }
     JsonNode copy = pod.pod().deepCopy();

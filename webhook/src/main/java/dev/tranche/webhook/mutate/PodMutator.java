@@ -48,7 +48,8 @@ public final class PodMutator {
     }
     Translation translation =
         Translation.of(original, rules.dialects(), rules.resources().getFirst(), cluster.nodes());
-    PodView view = FormerPin.without(translation.view(), cluster.nodes());
+    PodView view =
+        FormerPin.without(translation.view(), cluster.nodes(), rules.defaultReplicasPerGpu());
     var problems = new ArrayList<>(translation.problems());
     GpuRequests asks = GpuRequests.read(view, resource(), problems);
     if (countsGpus(view, cluster)) {

@@ -177,7 +177,7 @@ final class TlsStore {
       }
       String name = fresh.getMetadata().getName();
       throw new IllegalStateException(
-          "Secret %s/%s is missing, and the webhook may not create Secrets; make it empty with helm upgrade, kubectl apply or kubectl -n %1$s create secret generic %2$s"
+          "Secret %s/%s is missing, and the webhook may not create Secrets; run helm upgrade, or kubectl apply of the chart's manifests, which make it empty"
               .formatted(names.namespace(), name),
           e);
     }

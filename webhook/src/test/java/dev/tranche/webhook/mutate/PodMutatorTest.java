@@ -278,10 +278,11 @@ class PodMutatorTest {
   void ownResult_pinnedToAnRThatHasGone_isFreed() {
     var before = cluster(node("a", 10, 8), node("b", 10, 8), node("c", 5, 8));
     var now = cluster(node("a", 4, 8), node("b", 4, 8), node("c", 4, 8));
+    var changed = new PodMutator(new MutationRules(List.of(GPU), 4, "tranche-scheduler", "nvidia"));
     JsonNode restored = apply(mutator.mutate(pod("deployment"), before), pod("deployment"));
     assertThat(restored.path("spec").path("affinity").toString())
         .contains("nvidia.com/gpu.replicas");
-    JsonNode again = apply(mutator.mutate(restored, now), restored);
+    JsonNode again = apply(changed.mutate(restored, now), restored);
     assertThat(again.path("spec").path("affinity").toString())
         .doesNotContain("nvidia.com/gpu.replicas");
     JsonNode fresh = apply(mutator.mutate(pod("deployment"), now), pod("deployment"));
@@ -289,8 +290,12 @@ class PodMutatorTest {
         .isEqualTo(fresh.path("spec").path("containers"));
     // While there is such a node, the requirement holds.
     var some = cluster(node("a", 10, 8), node("b", 4, 8), node("c", 4, 8));
-    JsonNode kept = apply(mutator.mutate(restored, some), restored);
+    JsonNode kept = apply(changed.mutate(restored, some), restored);
     assertThat(kept.path("spec").path("affinity"))
+        .isEqualTo(restored.path("spec").path("affinity"));
+    // Nodes to come will have the default.
+    JsonNode waits = apply(mutator.mutate(restored, now), restored);
+    assertThat(waits.path("spec").path("affinity"))
         .isEqualTo(restored.path("spec").path("affinity"));
   }
 
@@ -315,7 +320,7 @@ class PodMutatorTest {
             "{'metadata':{'annotations':{'tranche.dev/replicas-per-gpu':'10'}},'spec':{'affinity':{'nodeAffinity':{'requiredDuringSchedulingIgnoredDuringExecution':{'nodeSelectorTerms':[%s]}}}}}"
                 .formatted(terms)
                 .replace('\'', '"'));
-    return FormerPin.without(new PodView(pod), List.of(node("a", 4, 8)))
+    return FormerPin.without(new PodView(pod), List.of(node("a", 4, 8)), 4)
         .spec()
         .at(
             "/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms");
