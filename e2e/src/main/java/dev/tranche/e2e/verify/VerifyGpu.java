@@ -1,5 +1,6 @@
 package dev.tranche.e2e.verify;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -64,7 +65,11 @@ public final class VerifyGpu implements Callable<Integer> {
     VerifyOptions options =
         new VerifyOptions(library, driverRoot.toAbsolutePath().normalize(), seconds, mps);
     Report report = new Report(System.out, Anonymous.here());
-    check(options, report);
+    try {
+      check(options, report);
+    } catch (IOException | RuntimeException e) {
+      report.add("verify-gpu", "all checks", Answer.FAILED, "the checks ended early: " + e);
+    }
     report.write(out == null ? root.resolve("target/verify-gpu.json") : out);
     return report.failed() ? 1 : 0;
   }
