@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -30,6 +31,21 @@ class DashboardsIT {
           "__rate_interval", "10s");
   private static final Pattern LABEL_VALUES = Pattern.compile("label_values\\((.+), (\\w+)\\)");
 
+  /** Of a node with a sound GPU and one that is lost, of which nothing can be read. */
+  private static final String PARTLY_LOST =
+      """
+      tranche_gpu_healthy{UUID="GPU-sound",gpu="0"} 1
+      tranche_gpu_healthy{UUID="GPU-lost",gpu="1"} 0
+      tranche_gpu_memory_total_bytes{UUID="GPU-sound",gpu="0"} 1000
+      tranche_gpu_memory_total_bytes{UUID="GPU-lost",gpu="1"} 1000
+      tranche_gpu_memory_reserved_bytes{UUID="GPU-sound",gpu="0"} 0
+      tranche_gpu_memory_reserved_bytes{UUID="GPU-lost",gpu="1"} 0
+      tranche_gpu_memory_used_bytes{UUID="GPU-sound",gpu="0"} 500
+      tranche_gpu_memory_used_bytes{UUID="GPU-lost",gpu="1"} NaN
+      tranche_gpu_sm_utilization_mean_ratio{UUID="GPU-sound",gpu="0"} 0.25
+      tranche_gpu_sm_utilization_mean_ratio{UUID="GPU-lost",gpu="1"} NaN
+      """;
+
   @TempDir static Path folder;
   private static Expositions expositions;
   private static Prometheus prometheus;
@@ -47,6 +63,8 @@ class DashboardsIT {
     expositions.add(
         Map.of("namespace", "tranche", "job", "tranche-scheduler"),
         DocumentedMetrics.ofKubeScheduler()::exposition);
+    expositions.add(
+        Map.of("namespace", "partly-lost", "pod", "plugin", "node", "b"), () -> PARTLY_LOST);
     prometheus = Prometheus.start(folder, 1, List.of(expositions.scrapeConfig()));
     prometheus.awaitScrapes(expositions.size(), 3);
   }
@@ -119,11 +137,29 @@ class DashboardsIT {
     assertThat(value("tenant", "Memory granted and used")).isEqualTo(4_000);
   }
 
-  /** Of the panel's first query. */
+  @Test
+  void lostGpu_leavesTheOthersToBeSeen() {
+    var there = new HashMap<>(VARIABLES);
+    there.put("installation", "partly-lost");
+    assertThat(value("overview", "Memory in use", there)).isEqualTo(0.5);
+    assertThat(Dashboard.queries())
+        .filteredOn(query -> query.dashboard().equals("overview"))
+        .flatExtracting(
+            query -> Dashboard.stream(prometheus.query(query.with(there).expression())).toList())
+        .extracting(sample -> sample.path("value").path(1).asText())
+        .contains("0.25")
+        .doesNotContain("NaN");
+  }
+
   private static double value(String dashboard, String panel) {
+    return value(dashboard, panel, VARIABLES);
+  }
+
+  /** Of the panel's first query. */
+  private static double value(String dashboard, String panel, Map<String, String> variables) {
     return Dashboard.queries().stream()
         .filter(query -> query.dashboard().equals(dashboard) && query.panel().equals(panel))
-        .map(query -> prometheus.query(query.with(VARIABLES).expression()))
+        .map(query -> prometheus.query(query.with(variables).expression()))
         .map(samples -> samples.path(0).path("value").path(1).asDouble())
         .findFirst()
         .orElseThrow();
