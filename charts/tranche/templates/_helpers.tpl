@@ -149,7 +149,7 @@ default: |
 {{- if or .Values.config.name (regexMatch "cdi-(cri|annotations)" $said) -}}true{{- end -}}
 {{- end -}}
 
-{{/* A config (`text`) as the node plugin counts it: unless `extended`, without what NVIDIA's ignores; of entries of one name the most replicas count. */}}
+{{/* A config (`text`) as the node plugin counts it: unless `extended`, without what NVIDIA's ignores and without resources that no device has then; of entries of one name the most replicas count. */}}
 {{- define "tranche.countedConfig" -}}
 {{- $config := fromYaml .text -}}
 {{- if ne (.root.Values.config.nvidiaCompatible | default "strict") "extended" -}}
@@ -160,11 +160,12 @@ default: |
 {{- range $entry := $section.resources -}}
 {{- $name := include "tranche.resourceName" $entry.name -}}
 {{- $before := get $most $name | default dict -}}
-{{- if gt (int $entry.replicas) (int $before.replicas) -}}{{- $_ := set $most $name (omit $entry "rename" "devices") -}}{{- end -}}
+{{- $known := or (eq $name "nvidia.com/gpu") (hasPrefix "nvidia.com/mig-" $name) -}}
+{{- if and $known (gt (int $entry.replicas) (int $before.replicas)) -}}{{- $_ := set $most $name (omit $entry "rename" "devices") -}}{{- end -}}
 {{- end -}}
 {{- $entries := list -}}
 {{- range $name := keys $most | sortAlpha -}}{{- $entries = append $entries (get $most $name) -}}{{- end -}}
-{{- if $entries -}}{{- $_ := set $section "resources" $entries -}}{{- end -}}
+{{- if $section.resources -}}{{- $_ := set $section "resources" $entries -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $config -}}
