@@ -4,10 +4,13 @@ import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.api.model.EventBuilder;
+import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.vertx.core.Future;
+import java.net.HttpURLConnection;
 import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
@@ -41,9 +44,11 @@ public final class UnknownCordons {
   private final BooleanSupplier deciding;
 
   /** By node, as of the last look. */
-  private Map<String, Seen> seen = Map.of();
+  private Map<String, Seen> seen = new HashMap<>();
 
   private record Seen(Set<String> unknown, boolean told) {}
+
+  private static final Seen UNSEEN = new Seen(Set.of(), false);
 
   /**
    * A node that reports.
@@ -67,30 +72,28 @@ public final class UnknownCordons {
    */
   public void look(Collection<Cordons> nodes) {
     if (!deciding.getAsBoolean()) {
-      seen = Map.of();
+      seen = new HashMap<>();
       return;
     }
     var now = new HashMap<String, Seen>();
-    int told = 0;
+    var due = new ArrayList<Runnable>();
     for (Cordons node : nodes) {
       SortedSet<String> unknown = new TreeSet<>(node.cordoned());
       unknown.removeAll(node.gpus());
       if (unknown.isEmpty()) {
         continue;
       }
-      Seen before = seen.get(node.node());
-      if (before == null || !before.unknown().equals(unknown)) {
-        now.put(node.node(), new Seen(unknown, false));
-        continue;
+      Seen before = seen.getOrDefault(node.node(), UNSEEN);
+      boolean same = before.unknown().equals(unknown);
+      boolean told = same && before.told();
+      if (same && !told && due.size() < TOLD_MAX) {
+        due.add(() -> tell(node, unknown));
+        told = true;
       }
-      boolean due = !before.told() && told < TOLD_MAX;
-      if (due) {
-        told++;
-        tell(node, unknown);
-      }
-      now.put(node.node(), new Seen(unknown, due || before.told()));
+      now.put(node.node(), new Seen(unknown, told));
     }
     seen = now;
+    due.forEach(Runnable::run);
   }
 
   private void tell(Cordons node, SortedSet<String> unknown) {
@@ -98,8 +101,18 @@ public final class UnknownCordons {
     log.warn("node {}: {}", node.node(), message);
     writer
         .apply(event(node.node(), String.join(",", unknown), message))
-        .onFailure(
-            e -> log.info("no event was written for node {}: {}", node.node(), e.toString()));
+        .onFailure(e -> unwritten(node.node(), unknown, e));
+  }
+
+  /** Tried again at the next look; the API server refuses one that is there already. */
+  private void unwritten(String node, Set<String> unknown, Throwable failure) {
+    if (failure instanceof KubernetesClientException e
+        && e.getCode() == HttpURLConnection.HTTP_CONFLICT) {
+      return;
+    }
+    log.info("cannot write an event for node {}, will retry: {}", node, failure.toString());
+    seen.computeIfPresent(
+        node, (same, now) -> now.unknown().equals(unknown) ? new Seen(unknown, false) : now);
   }
 
   private static String message(Cordons node, SortedSet<String> unknown) {

@@ -18,11 +18,12 @@ final class UnknownCordonsTest {
   private static final Set<String> GPUS = Set.of("GPU-1", "GPU-2");
   private final List<Event> created = new ArrayList<>();
   private boolean deciding = true;
+  private boolean refused;
   private final UnknownCordons cordons =
       new UnknownCordons(
           event -> {
             created.add(event);
-            return Future.succeededFuture();
+            return refused ? Future.failedFuture("away") : Future.succeededFuture();
           },
           () -> deciding);
 
@@ -51,6 +52,19 @@ final class UnknownCordonsTest {
     look("GPU-4");
     assertThat(created).hasSize(2);
     assertThat(created.get(1).getMetadata().getName()).isNotEqualTo(event.getMetadata().getName());
+  }
+
+  @Test
+  void eventThatIsNotWritten_isTriedAgain() {
+    refused = true;
+    look("GPU-3");
+    look("GPU-3");
+    look("GPU-3");
+    assertThat(created).hasSize(2);
+    refused = false;
+    look("GPU-3");
+    look("GPU-3");
+    assertThat(created).hasSize(3);
   }
 
   @Test
