@@ -119,6 +119,7 @@ final class Access {
                   reviews
                       .review(token, RIGHT + path)
                       .onSuccess(verdict -> accepted(verdict, address))
+                      .onFailure(unanswered -> giveBack(address))
                       .toCompletionStage()
                       .toCompletableFuture());
     }
@@ -145,6 +146,11 @@ final class Access {
     if (verdict instanceof Verdict.Allowed) {
       limiter.accepted(address);
     }
+  }
+
+  /** The API server did not answer, which says nothing of the token. */
+  private synchronized void giveBack(String address) {
+    limiter.accepted(address);
   }
 
   private Optional<Problem> judged(Verdict verdict, String path) {

@@ -17,6 +17,7 @@ import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
+import java.lang.ref.SoftReference;
 import java.time.Instant;
 import java.util.List;
 import java.util.Objects;
@@ -50,7 +51,7 @@ final class Answers {
   private final SummaryJson summary;
   private final Buffer document = document();
   private final Rate explanations = new Rate(EXPLANATIONS_PER_SECOND_MAX);
-  private volatile @Nullable Snapshot latest;
+  private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
 
   sealed interface Answer {
     record Found(Buffer json) implements Answer {}
@@ -201,13 +202,14 @@ final class Answers {
         .compose(
             found ->
                 message(found.json(), key)
-                    .map(
-                        message ->
-                            new Answer.Found(
-                                ExplainJson.of(found.json(), found.row(), message).toBuffer())));
+                    .compose(message -> vertx.executeBlocking(() -> found.said(message), false)));
   }
 
-  private record Explained(JsonObject json, Optional<JsonObject> row) {}
+  private record Explained(JsonObject json, Optional<JsonObject> row) {
+    Answer said(Optional<String> schedulerMessage) {
+      return new Answer.Found(ExplainJson.of(json, row, schedulerMessage).toBuffer());
+    }
+  }
 
   /** kube-scheduler may have excluded nodes before it asked us. */
   private Future<Optional<String>> message(JsonObject explained, String key) {
@@ -243,15 +245,15 @@ final class Answers {
     return inspections.latest().compose(now -> vertx.executeBlocking(() -> work.apply(now), false));
   }
 
-  /** Two at once may both make it; the later counts. */
+  /** On a worker. Made once for all who ask: of a large cluster it has tens of megabytes. */
   @SuppressWarnings("ReferenceEquality")
-  private Snapshot snapshot(Inspection inspection) {
-    Snapshot known = latest;
+  private synchronized Snapshot snapshot(Inspection inspection) {
+    Snapshot known = latest.get();
     if (known != null && known.inspection == inspection) {
       return known;
     }
     Snapshot made = Snapshot.of(inspection);
-    latest = made;
+    latest = new SoftReference<>(made);
     return made;
   }
 

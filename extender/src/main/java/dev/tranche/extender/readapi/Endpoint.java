@@ -13,6 +13,7 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -78,14 +79,28 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private void guarded(HttpServerRequest request, Route route) {
     // Its answer comes later, and until then nobody reads.
     request.pause();
+    long deadline = vertx.setTimer(answeredMsMax, late -> cut(request));
     onLoop(guard.refusal(request, route))
-        .onSuccess(
-            refusal -> {
-              request.resume();
-              refusal.ifPresentOrElse(
-                  problem -> refuse(request, problem), () -> bounded(request, route));
-            })
-        .onFailure(bug -> failed(request, bug));
+        .onSuccess(refusal -> judged(request, route, refusal.orElse(null), deadline))
+        .onFailure(
+            bug -> {
+              vertx.cancelTimer(deadline);
+              failed(request, bug);
+            });
+  }
+
+  private void judged(
+      HttpServerRequest request, Route route, @Nullable Problem refusal, long deadline) {
+    request.resume();
+    HttpServerResponse response = request.response();
+    if (refusal == null && !response.ended() && !response.closed()) {
+      bounded(request, route, deadline);
+      return;
+    }
+    vertx.cancelTimer(deadline);
+    if (refusal != null && !response.ended()) {
+      refuse(request, refusal);
+    }
   }
 
   /** Completed on the loop of the request. */
@@ -96,8 +111,9 @@ final class Endpoint implements Handler<HttpServerRequest> {
     return promise.future();
   }
 
-  private void bounded(HttpServerRequest request, Route route) {
+  private void bounded(HttpServerRequest request, Route route, long deadline) {
     if (!free.tryAcquire()) {
+      vertx.cancelTimer(deadline);
       metrics.shed();
       refuse(
           request,
@@ -106,7 +122,6 @@ final class Endpoint implements Handler<HttpServerRequest> {
       return;
     }
     HttpServerResponse response = request.response();
-    long deadline = vertx.setTimer(answeredMsMax, late -> cut(request));
     // The permit is kept until the work is done and nothing is left to send.
     answer(request, route)
         .compose(
@@ -151,6 +166,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   private void cut(HttpServerRequest request) {
     metrics.cut();
+    request.resume();
     if (request.response().headWritten()) {
       var _ = request.connection().close();
     } else {

@@ -75,8 +75,9 @@ final class ExplainJson {
   }
 
   private static void copy(JsonObject from, String field, JsonObject to, String as) {
-    if (from.containsKey(field)) {
-      to.put(as, from.getValue(field));
+    Object value = from.getValue(field);
+    if (value != null) {
+      to.put(as, value);
     }
   }
 

@@ -119,7 +119,9 @@ final class GpuJson {
 
   /** Of another size where the share is of an earlier config. */
   static int replicasPerGpu(Inspection.Gpu gpu, Hold hold) {
-    return gpu.formerReplicas().getOrDefault(hold.uid(), gpu.view().replicas());
+    return hold.replicasPerGpu() > 0
+        ? hold.replicasPerGpu()
+        : gpu.formerReplicas().getOrDefault(hold.uid(), gpu.view().replicas());
   }
 
   static String namespace(Hold hold) {

@@ -72,11 +72,14 @@ final class PodJson {
               .put("replicasPerGpu", of));
     }
     json.put("stage", Stages.shown(hold)).put("gpus", array);
-    json.put(
-        "granted",
-        new JsonObject()
-            .put("gpus", Quantities.gpus(granted))
-            .put("memory", Quantities.bytes(grantedBytes)));
+    // While its GPUs are unknown, so is what they are worth.
+    if (hold.placement() != null) {
+      json.put(
+          "granted",
+          new JsonObject()
+              .put("gpus", Quantities.gpus(granted))
+              .put("memory", Quantities.bytes(grantedBytes)));
+    }
     used.put(json);
   }
 

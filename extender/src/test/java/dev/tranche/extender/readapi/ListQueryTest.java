@@ -6,8 +6,10 @@ import dev.tranche.extender.readapi.ListQuery.Field;
 import dev.tranche.extender.readapi.ListQuery.Parsed;
 import io.vertx.core.MultiMap;
 import io.vertx.core.json.JsonObject;
+import java.nio.charset.StandardCharsets;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Base64;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -84,6 +86,13 @@ final class ListQueryTest {
     assertThat(problem.detail()).contains("begin again");
     String young = Continue.after("k", Map.of(), NOW.minus(Continue.AGE_MAX)).encoded();
     assertThat(valid("continue", young).after()).isEqualTo("k");
+  }
+
+  @Test
+  void continueOfTheFarFuture_isRefused() {
+    String text = "v1\n" + Instant.MAX.getEpochSecond() + "\n0\nx";
+    String crafted = Base64.getUrlEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
+    assertThat(refused("continue", crafted).status()).isEqualTo(410);
   }
 
   @Test

@@ -42,6 +42,21 @@ final class OpenApiTest {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("unasked", 2)));
   }
 
+  /** kube-scheduler prioritizes nothing where one node fits. */
+  @Test
+  void podThatFitOneNode_hasNoScore() {
+    var only = FakeWorld.pod("only", 2);
+    world.state.apply(new Event.PodSeen(only));
+    world.filter().filter(only, List.of("a"), false);
+    JsonObject explained =
+        world.explain().of("ns/only").orElseThrow().page().apply(Optional.empty());
+    JsonObject detail = ExplainJson.of(explained, Optional.empty(), Optional.empty());
+    OpenApi.assertIs("PodDetail", detail.encode());
+    JsonObject fitted = detail.getJsonObject("decision").getJsonArray("fitted").getJsonObject(0);
+    assertThat(fitted.getString("node")).isEqualTo("a");
+    assertThat(fitted.containsKey("score")).isFalse();
+  }
+
   private Snapshot snapshot() {
     return Snapshot.of(world.inspection());
   }
