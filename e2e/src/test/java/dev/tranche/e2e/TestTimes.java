@@ -29,7 +29,6 @@ public final class TestTimes implements TestExecutionListener {
   private final PrintStream out;
   private final Map<String, Instant> started = new ConcurrentHashMap<>();
   private final List<Time> classes = new ArrayList<>();
-  private final AtomicInteger scenarios = new AtomicInteger();
   private final AtomicInteger ended = new AtomicInteger();
 
   private record Time(String name, Duration took) {
@@ -49,7 +48,6 @@ public final class TestTimes implements TestExecutionListener {
   @Override
   public void testPlanExecutionStarted(TestPlan plan) {
     ended.set(0);
-    scenarios.set((int) plan.countTestIdentifiers(TestTimes::scenario));
   }
 
   @Override
@@ -80,7 +78,7 @@ public final class TestTimes implements TestExecutionListener {
 
   private void ended(Time time, TestExecutionResult result) {
     String word = result.getStatus() == Status.SUCCESSFUL ? "ok" : "FAILED";
-    out.printf("[%d of %d] %-6s %s%n", ended.incrementAndGet(), scenarios.get(), word, time.line());
+    out.printf("[%d] %-6s %s%n", ended.incrementAndGet(), word, time.line());
   }
 
   @Override
