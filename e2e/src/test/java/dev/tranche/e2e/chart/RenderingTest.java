@@ -135,7 +135,7 @@ class RenderingTest {
         .contains("{name: TRANCHE_NVIDIA_COMPATIBLE, value: \"extended\"}");
     assertThat(render(Map.of("config.map.any", config)))
         .as("what NVIDIA's plugin ignores names no resource")
-        .contains("--resource=nvidia.com/a100,nvidia.com/gpu\n")
+        .contains("--resource=nvidia.com/gpu\n")
         .doesNotContain("TRANCHE_NVIDIA_COMPATIBLE");
   }
 
