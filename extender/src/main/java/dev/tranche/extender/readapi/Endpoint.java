@@ -166,7 +166,6 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   private void cut(HttpServerRequest request) {
     metrics.cut();
-    request.resume();
     if (request.response().headWritten()) {
       var _ = request.connection().close();
     } else {
