@@ -15,6 +15,7 @@ import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
+import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.ArrayList;
@@ -61,7 +62,17 @@ public final class Explain {
    * @param judged all nodes are, so that those that the pod excludes should be left out
    * @param page the answer; on any thread
    */
-  public record Known(boolean judged, Function<Optional<NodeFilter>, JsonObject> page) {}
+  public record Known(boolean judged, Function<Optional<NodeFilter>, JsonObject> page) {
+    /**
+     * What the page needs; the API server is asked only where nodes are judged.
+     *
+     * @param pod {@code namespace/name}
+     */
+    public Future<Optional<NodeFilter>> filter(
+        String pod, Function<String, Future<Optional<NodeFilter>>> filters) {
+      return judged ? filters.apply(pod) : Future.succeededFuture(Optional.empty());
+    }
+  }
 
   /**
    * On the loop. Empty if nothing is known of the pod.

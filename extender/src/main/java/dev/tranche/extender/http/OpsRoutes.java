@@ -225,13 +225,10 @@ public final class OpsRoutes {
       return Future.succeededFuture(Optional.empty());
     }
     Explain.Known found = known.get();
-    Future<Optional<NodeFilter>> filter =
-        found.judged() ? filters.apply(pod) : Future.succeededFuture(Optional.empty());
-    return filter.compose(
-        by ->
-            vertx
-                .executeBlocking(() -> found.page().apply(by), false)
-                .map(page -> Optional.of(Objects.requireNonNull(page))));
+    return found
+        .filter(pod, filters)
+        .compose(by -> vertx.executeBlocking(() -> found.page().apply(by), false))
+        .map(page -> Optional.of(Objects.requireNonNull(page)));
   }
 
   /** Of a pod that waits: kube-scheduler may have excluded nodes before it asked us. */

@@ -183,9 +183,7 @@ final class Answers {
   }
 
   private Future<Answer> explained(String key, Explain.Known known) {
-    Future<Optional<NodeFilter>> filter =
-        known.judged() ? filters.apply(key) : Future.succeededFuture(Optional.empty());
-    return filter.compose(by -> explained(key, known, by));
+    return known.filter(key, filters).compose(by -> explained(key, known, by));
   }
 
   private Future<Answer> explained(String key, Explain.Known known, Optional<NodeFilter> filter) {
