@@ -139,9 +139,9 @@ public record Demand(String resource, int replicasPerGpu, List<Container> contai
   }
 
   /**
-   * Whether all containers must lie on one GPU: app containers take over ordinary init containers'
-   * replicas without the plugin being asked (kubelet, devicemanager/manager.go), so a second GPU
-   * could not be steered.
+   * Whether all containers must lie on one GPU. App containers take over ordinary init containers'
+   * replicas without a call to the plugin (kubelet, devicemanager/manager.go). A second GPU could
+   * therefore not be steered.
    */
   public boolean onOneGpu() {
     return containers.stream().anyMatch(c -> c.kind() == Kind.INIT);

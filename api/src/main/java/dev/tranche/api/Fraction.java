@@ -18,8 +18,8 @@ public record Fraction(long numerator, long denominator) {
   private static final int TEXT_CHARS_MAX = 32;
 
   /**
-   * What follows the twelfth decimal is dropped: it is what floating point makes of a tenth or a
-   * third, as in 0.30000000000000004, and would be rounded up to a whole replica.
+   * Digits after the twelfth decimal are dropped. They come from floating point, as in
+   * 0.30000000000000004, and would be rounded up to a whole replica.
    */
   private static final Pattern DECIMAL = Pattern.compile("(\\d{0,6})(?:\\.(\\d{1,12})\\d*)?(%?)");
 

@@ -1,9 +1,9 @@
 package dev.tranche.api;
 
 /**
- * Text of others as our logs, events, errors and pages show it: short, and without characters that
- * end a line, move the cursor or change the direction of writing. A name may hold them, since
- * webhooks see objects before they are validated, and nodes report what they like.
+ * Makes text from outside fit for logs, events, errors and pages. The text is cut, and loses
+ * characters that end a line, move the cursor or change the direction of writing. A name may hold
+ * them, since webhooks see objects before they are validated, and nodes report what they like.
  */
 public final class Printable {
   /** Enough to recognize a value. */

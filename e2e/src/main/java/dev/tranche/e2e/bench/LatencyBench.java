@@ -13,9 +13,9 @@ import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
 /**
- * One pod after the other on a real cluster of three nodes: from its creation until it runs, and
- * the part of each of ours in it, by their own metrics. What is left is Kubernetes and the
- * container.
+ * Measures one pod after the other on a real cluster of three nodes. It takes the time from
+ * creation until the pod runs, and from our metrics the part of each component. What is left is
+ * Kubernetes and the container.
  */
 final class LatencyBench {
   private static final String NAMESPACE = "default";

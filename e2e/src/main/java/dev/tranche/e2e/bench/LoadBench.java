@@ -9,8 +9,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * How much work is lost when pods use more or less of a GPU than they ask for, by our policy {@code
- * load} and by those that go by what is allocated alone; through a stock kube-scheduler.
+ * Measures how much work is lost when pods use more or less of a GPU than they ask for. Compares
+ * our policy {@code load} with those that look at allocations alone, through a stock
+ * kube-scheduler.
  */
 final class LoadBench {
   private static final long SEED = 42;

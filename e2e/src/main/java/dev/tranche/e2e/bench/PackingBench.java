@@ -14,9 +14,9 @@ import java.util.stream.LongStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * How full the GPUs of a cluster get with policy {@code packed}, on traces of pods and by the
- * protocol of "Beware of Fragmentation" (Weng et al., USENIX ATC 2023), beside what the paper
- * publishes for its own policy, FGD.
+ * Measures how full the GPUs of a cluster get with policy {@code packed}, on traces of pods. The
+ * protocol is that of "Beware of Fragmentation" (Weng et al., USENIX ATC 2023). The table shows the
+ * paper's figures for its own policy, FGD, beside ours.
  */
 final class PackingBench {
   /** The resolution that we recommend. */

@@ -17,9 +17,9 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * The node plugin alone in its image, with 8 GPUs of 100 replicas each and a kubelet that knows no
- * pods: from its start to its registration, its memory and processor time when idle, its answers,
- * and the image's size.
+ * Runs the node plugin alone in its image, with 8 GPUs of 100 replicas each and a kubelet that
+ * knows no pods. It measures the time to registration, memory and CPU time when idle, the latency
+ * of answers, and the image's size.
  */
 final class PluginBench {
   static final String CONFIG =

@@ -8,9 +8,9 @@ import java.util.Collections;
 import java.util.List;
 
 /**
- * What a node plugin meets in the training run of its image: GPUs, a config and a kubelet that
- * registers it and asks for devices, so that the cache of loaded classes has all that a start and
- * an allocation need.
+ * Surrounds the node plugin in the training run of its image with GPUs, a config and a kubelet. The
+ * kubelet registers it and asks for devices, so that the class cache has all that a start and an
+ * allocation need.
  */
 public final class PluginTraining {
   private static final int CALLS = 500;

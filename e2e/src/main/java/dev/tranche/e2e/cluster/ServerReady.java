@@ -6,8 +6,8 @@ import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.containers.wait.strategy.AbstractWaitStrategy;
 
 /**
- * Waits for the line that K3s says when it is up, and gives up at once when the container ends; in
- * either failure with the node's own words, because Testcontainers removes the container.
+ * Waits for the line that K3s logs when it is up, and gives up at once when the container ends. A
+ * failure shows the node's log, because Testcontainers removes the container.
  */
 final class ServerReady extends AbstractWaitStrategy {
   private static final String LINE = "Node controller sync successful";

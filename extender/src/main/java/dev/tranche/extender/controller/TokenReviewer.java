@@ -39,8 +39,8 @@ public final class TokenReviewer implements TokenCheck {
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofMinutes(1)).build();
 
   /**
-   * Shorter still: a plugin whose ServiceAccount was just made asks again soon; one that is refused
-   * for good must not make the API server work at its own pace.
+   * Shorter still: a plugin whose ServiceAccount was just made retries soon. One that is refused
+   * for good must not set the rate of reviews.
    */
   private final Cache<String, Identity> refused =
       Caffeine.newBuilder().maximumSize(10_000).expireAfterWrite(Duration.ofSeconds(10)).build();

@@ -12,9 +12,9 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Tells pods that ask for a share and never got one, since they were created before the webhook was
- * there or past it: nobody else would, and they run as if they had asked for nothing. Pods come
- * from the informer's thread, the clock from the Ledger's loop.
+ * Writes events for pods that ask for a share but were not mutated, because they were created
+ * before the webhook or past it. Nothing else reports them, and they run as if they had asked for
+ * nothing. Pods come from the informer's thread, the clock from the Ledger's loop.
  */
 public final class UnmutatedPods {
   static final String REASON = "GpuShareMissing";

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The rules of leader election on a Lease, without I/O; of one thread but for {@link #valid}. As in
- * client-go, times that another machine wrote are compared for change only, never with our clock: a
- * Lease is taken over once it has stood unchanged for its duration by our monotonic clock.
+ * client-go, times that another machine wrote are compared for change only, never with our clock. A
+ * Lease is taken over once our monotonic clock has seen it unchanged for its duration.
  */
 final class LeaseElection {
   static final Duration LEASE = Duration.ofSeconds(15);

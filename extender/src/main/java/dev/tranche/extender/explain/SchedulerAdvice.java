@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What to do about kube-scheduler's own reasons, which are about totals of a node and come before
- * ours: a node that one of them excludes is never shown to the extender.
+ * Advice for kube-scheduler's own reasons. They are about a node's totals and come before ours,
+ * since the extender never sees a node that they exclude.
  */
 public final class SchedulerAdvice {
   private SchedulerAdvice() {}

@@ -9,10 +9,10 @@ import java.util.Arrays;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Reads a request's body into bytes that serve the next one again: thousands of names for each pod
- * would be a sixth of all garbage, and Vert.x's own handler, which grows from 64 KiB by copying,
- * makes another of them. What may be announced at once is for the {@link RequestLimiter} to bound.
- * Confined to one thread.
+ * Reads a request's body into a buffer that is reused. Thousands of node names for each pod would
+ * be a sixth of all garbage. Vert.x's own handler adds as much again, since it grows from 64 KiB by
+ * copying. What may be announced at once is for the {@link RequestLimiter} to bound. Confined to
+ * one thread.
  */
 final class BodyReader implements Handler<RoutingContext> {
   private static final String BODY = "body";

@@ -7,8 +7,8 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The newest picture of all that the extender knows, shared by all who ask: it costs time of the
- * loop that decides, so one is taken at a time, and one a second at most.
+ * The newest snapshot of all that the extender knows, shared by all readers. A snapshot costs time
+ * on the deciding loop, so one is taken at a time, and at most one a second.
  */
 public final class InspectionCache {
   static final long AGE_MS_MAX = 1_000;

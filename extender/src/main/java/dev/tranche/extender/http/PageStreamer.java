@@ -10,8 +10,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Writes a long page in pieces from a worker, each when the connection has taken the one before:
- * what is told of tens of thousands of GPUs must not lie in memory whole.
+ * Writes a long page in pieces from a worker thread. Each piece waits until the connection has
+ * taken the one before. A page about tens of thousands of GPUs must not be in memory as a whole.
  */
 final class PageStreamer extends OutputStream {
   private static final int PIECE_BYTES = 64 * 1024;

@@ -17,33 +17,34 @@ import org.jspecify.annotations.Nullable;
  * One event loop owns it.
  *
  * <p><b>A hold</b> is what one pod takes from one node. It begins tentative, on the node that the
- * scheduler is expected to choose, so that the next pod does not count on the same room; becomes
- * binding when the scheduler asks to bind; and bound when the API server has accepted or the
- * informer shows the pod on the node. A tentative hold is replaced when its pod is asked about
- * again and dropped when its time is up. A bound one ends with the pod's end and with nothing else:
- * phase Succeeded or Failed, or the object gone. A terminating pod still holds.
+ * scheduler is expected to choose, so that the next pod does not count on the same room. It becomes
+ * binding when the scheduler asks to bind. It becomes bound when the API server has accepted, or
+ * when the informer shows the pod on the node. A tentative hold is replaced when its pod is asked
+ * about again and dropped when its time is up. A bound one ends with the pod's end and with nothing
+ * else: phase Succeeded or Failed, or the object gone. A terminating pod still holds.
  *
- * <p><b>An accepted binding is not forgotten by the clock.</b> Watch and kubelet may both lag. So
- * when a binding that the API server may have accepted is due, whether ours or one that a node's
- * echo tells of, the API server is asked ({@link Decision.CheckPod}), and the hold stays until it
- * answers.
+ * <p><b>An accepted binding is not forgotten by the clock.</b> Watch and kubelet may both lag. The
+ * API server may have accepted a binding, ours or one that a node echoes, without telling us. When
+ * such a binding is due, the API server is asked ({@link Decision.CheckPod}), and the hold stays
+ * until it answers.
  *
  * <p><b>The kubelet's choice is the truth.</b> A report says which replicas each container holds.
  * If that is what was assigned, the hold is confirmed; if it is something else, the hold moves
  * there and {@link Decision.Drifted} is said. A report never ends a hold: it may be older than the
  * pod. And it never counts in parts: a list made in the middle of an admission is incomplete.
  *
- * <p><b>Unknown is the safe side.</b> A pod on a node without a known GPU, bound by another
- * scheduler or before we started, counts against every GPU of its node until its annotation, a
- * node's echo or a read-back tells. Replicas that the kubelet has given to a pod that we have not
- * seen count where they are. So the sum of holds may exceed what is there; free never is below 0.
+ * <p><b>Unknown is the safe side.</b> A pod on a node without a known GPU was bound by another
+ * scheduler or before we started. It counts against every GPU of its node until its annotation, a
+ * node's echo or a read-back names the GPU. Replicas that the kubelet has given to a pod that we
+ * have not seen count where they are. So the sum of holds may exceed what is there; free never is
+ * below 0.
  *
  * <p><b>Any order.</b> The informer and the streams race with each other and with the verbs. A pod
  * never returns from bound to pending nor from ended to running, so events that say so are late and
- * ignored; a pod that is gone leaves a tombstone for as long as its events may come late. What a
- * node echoes of assignments makes tentative holds here: this is how a new leader learns of binds
- * that the old one had begun, and what belongs to pods that are gone is retracted. What one replica
- * retracts and another's bind needs after all is sent again.
+ * ignored. A pod that is gone leaves a tombstone for as long as its events may come late.
+ * Assignments that a node echoes become tentative holds here. This is how a new leader learns of
+ * binds that the old one had begun. Assignments of pods that are gone are retracted. What one
+ * replica retracts and another's bind needs after all is sent again.
  *
  * <p><b>A nominated pod</b> is one that others are evicted for. Its hold is tentative, and stands
  * beside those of its victims, until it is bound, another node is nominated or its time is up.

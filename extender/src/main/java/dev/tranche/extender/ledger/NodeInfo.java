@@ -89,8 +89,8 @@ final class NodeInfo {
   }
 
   /**
-   * Whether a report is the last one once more, as every brief one is, and all that it tells of is
-   * settled: of thousands of nodes that report every five seconds nearly all are like that.
+   * Whether a report repeats the last one, as every brief one does, and all that it tells of is
+   * settled. Of thousands of nodes that report every five seconds, nearly all are like that.
    */
   @SuppressWarnings("ReferenceEquality") // What says the same is the same, see ReportReader.
   boolean hearsNothingNew(NodeState said, OptionalLong listAgeMs, long nowMs) {

@@ -139,9 +139,9 @@ final class ReportApplier {
   }
 
   /**
-   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name:
-   * what it lists is of an earlier pod if the list is older than the hold, or if the node still
-   * waits for the kubelet to take up this one.
+   * Moves or confirms a bound hold by what the kubelet says. It names pods by namespace and name.
+   * An entry is of an earlier pod if the list is older than the hold, or if the node still waits
+   * for the kubelet to take up this one.
    */
   Hold readBack(Transition step, NodeInfo book, Hold hold) {
     PodFacts pod = books.pods.get(hold.uid());

@@ -8,8 +8,8 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Supplier;
 
 /**
- * The latest reading of each GPU. A reading past its age goes on counting as memory in use, since a
- * missing reading must never make a GPU look free, but says nothing of its load any more.
+ * The latest reading of each GPU. A reading past its age still counts as memory in use, since a
+ * missing reading must never make a GPU look free. It says nothing about the GPU's load any more.
  */
 public final class LoadCache {
   /** Less is nothing: a mean forgets, and never all. */

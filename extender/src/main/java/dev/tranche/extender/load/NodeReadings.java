@@ -8,9 +8,9 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The latest readings of one node's GPUs, in columns that are written over: thousands of nodes
- * report every few seconds, and a record for each reading would live just long enough to cost the
- * collector a full round.
+ * The latest readings of one node's GPUs, in columns that are overwritten. Thousands of nodes
+ * report every few seconds. A record for each reading would live just long enough to be promoted
+ * and cost a full collection.
  */
 final class NodeReadings {
   private static final int GPUS = 8;

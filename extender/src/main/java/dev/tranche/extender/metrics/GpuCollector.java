@@ -12,8 +12,8 @@ import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
 /**
- * Series that come and go with GPUs: written from one picture at each scrape, since a meter for
- * each of tens of thousands of GPUs would never be given back.
+ * Series that come and go with GPUs. They are written from one snapshot at each scrape, since
+ * meters for tens of thousands of GPUs would never be freed.
  */
 public final class GpuCollector implements MultiCollector {
   private volatile Picture latest = new Picture(new Inspection(List.of(), Map.of(), 0), true);

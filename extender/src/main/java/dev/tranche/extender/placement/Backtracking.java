@@ -8,9 +8,9 @@ import java.util.Arrays;
  * so then.
  *
  * <p>Three things keep it short. Equal shares take GPUs of increasing position ({@link Shares}). Of
- * GPUs with the same room one is tried. And before shares of another size are placed, what is left
- * is counted: the GPUs must have places for all shares of that size, and replicas for all that
- * follow, not counting rooms too small for the smallest.
+ * GPUs with the same room one is tried. What is left is counted before shares of another size are
+ * placed. The GPUs must have places for all shares of that size, and replicas for all that follow.
+ * GPUs with too little room for the smallest share do not count.
  */
 final class Backtracking {
   enum Result {

@@ -38,8 +38,8 @@ public record GpuView(
   public static final int UNLIMITED = Integer.MAX_VALUE;
 
   /**
-   * Part of the usable memory that may be missing before replicas are refused: a pod that takes its
-   * share and a CUDA context besides must not keep the rest of the GPU from being placed.
+   * Part of the usable memory that may be missing before replicas are refused. A pod that takes its
+   * share and a CUDA context besides must not block the rest of the GPU.
    */
   private static final double MEMORY_SLACK_RATIO = 0.005;
 

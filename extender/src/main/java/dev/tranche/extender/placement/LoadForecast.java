@@ -6,9 +6,9 @@ import java.util.Comparator;
 import java.util.List;
 
 /**
- * What the SM load of a GPU may turn out to be. What pods use that are there for a while is known;
- * each that is new may turn out to be any of the kinds that there are, so that two of them on one
- * GPU are a risk that no mean load shows.
+ * What the SM load of a GPU may turn out to be. The use of pods that have run for a while is known.
+ * A new pod may turn out to be any of the kinds that there are, so two of them on one GPU are a
+ * risk that no mean load shows.
  *
  * @param chances together 1
  * @param odds what one more pod may use

@@ -14,8 +14,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Chooses whom to evict from one node so that a pod gets its GPUs there. kube-scheduler's dry run
- * knows the node's totals only, and its victims may leave holes on many GPUs that are too small on
+ * Chooses which pods to evict from one node so that a pod gets its GPUs there. kube-scheduler's dry
+ * run knows only the node's totals. Its victims may free a little on many GPUs, and too little on
  * each.
  */
 public final class Victims {

@@ -7,10 +7,11 @@ import java.util.List;
 
 /**
  * What it costs to put a share on a GPU, in GPUs' worth of work; pure. Nobody knows what a pod is
- * going to use before it runs, and where it is put it stays. So the cost is the work that is likely
- * to be lost there because more is wanted than the GPU has, and what the place takes from those who
- * come next: headroom is worth something only together with free replicas, and much of it in one
- * place more than a little everywhere, since some newcomer turns out to want all of a GPU.
+ * going to use before it runs, and where it is put it stays. So the cost has two parts. One is the
+ * work that is likely to be lost because the pods want more than the GPU has. The other is what the
+ * placement takes from later pods. Headroom is worth something only together with free replicas,
+ * and much of it in one place is worth more than a little everywhere, since some new pod turns out
+ * to want all of a GPU.
  */
 final class OverloadCost {
   /** An empty GPU's headroom for newcomers counts that much of work that is lost for certain. */

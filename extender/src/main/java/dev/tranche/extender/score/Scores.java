@@ -76,8 +76,8 @@ public final class Scores {
   }
 
   /**
-   * Whether a node is as good as the best while idle GPUs are spared: eleven scores are too few to
-   * tell costs apart, and what else kube-scheduler scores nodes by says nothing of GPUs.
+   * Whether a node counts as equal to the best while idle GPUs are spared. Eleven scores are too
+   * few to tell costs apart, and kube-scheduler's other scores say nothing about GPUs.
    */
   public static boolean alike(double cost, double least) {
     return cost <= least + COST_ALIKE;

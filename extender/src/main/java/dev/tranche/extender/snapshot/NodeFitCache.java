@@ -197,8 +197,8 @@ public final class NodeFitCache {
   }
 
   /**
-   * What was made of an older picture is of no use, and would keep it: each kind of pod that is not
-   * asked about for a while one of its own, of every GPU.
+   * Results of an older snapshot are of no use, and would keep it in memory. Each kind of pod that
+   * is not asked about for a while would keep one, with every GPU.
    */
   private void drop(int line) {
     pages.values().forEach(page -> page.drop(line));

@@ -6,9 +6,9 @@ import java.util.List;
 import java.util.RandomAccess;
 
 /**
- * The names of nodes as one request has them, each with the number that it has in every request: by
- * its number what is known of a node is found without a hash, which among thousands would be a wait
- * for memory each. Of use until the next request is read into it.
+ * The node names of one request, each with a number that is the same in every request. The number
+ * finds a node's data without a hash lookup, which would be a cache miss for each of thousands. Of
+ * use until the next request is read into it.
  */
 public final class NodeNames extends AbstractList<String> implements RandomAccess {
   /** Of a name that has none. */

@@ -23,9 +23,9 @@ import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 
 /**
- * Holds GPUs for pods that kube-scheduler has nominated by a plan that was not made here: the
- * replica that made it may be gone, but its victims still end, and what they free is not for pods
- * of lower priority. The plan is made anew from what the API server shows: the nomination, and who
+ * Holds GPUs for pods that kube-scheduler has nominated by a plan that was not made here. The
+ * replica that made it may be gone, but its victims still end. What they free is not for pods of
+ * lower priority. The plan is made anew from what the API server shows: the nomination, and who
  * terminates on that node.
  */
 public final class NominationPlanner {

@@ -28,12 +28,13 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Pods that filter has rejected, and the nodes whose room has grown since. kube-scheduler tries a
- * rejected pod again when something in the cluster changes, but a load that eases changes nothing
- * there, so once a pod would fit on a node that refused it, that node is named for a patch.
+ * Pods that filter has rejected, and the nodes whose room has grown since. kube-scheduler retries a
+ * rejected pod when something in the cluster changes, but falling load changes no object. Once a
+ * pod would fit on a node that refused it, that node is named for a patch.
  *
- * <p>Each turn is bounded by time and goes on where the last one stopped: node by node in the order
- * of their changes, and on each node all kinds of pods. Pods that ask the same are tried once.
+ * <p>Each turn is bounded by time and continues where the last one stopped. It goes node by node in
+ * the order of their changes, and on each node through all kinds of pods. Pods that ask the same
+ * are tried once.
  */
 public final class UnschedulablePods {
   static final int PODS_MAX = 1_000;

@@ -7,9 +7,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Hands what happens within a moment to another loop at once and in its order: to be woken a
- * thousand times a second, for a report each, costs that loop as much as the reports. Confined to
- * one event loop.
+ * Hands the events of a moment to another loop together and in order. A thousand wake-ups a second,
+ * for one report each, would cost that loop as much as the reports. Confined to one event loop.
  */
 final class EventBatcher implements Executor {
   private static final Logger log = LoggerFactory.getLogger(EventBatcher.class);

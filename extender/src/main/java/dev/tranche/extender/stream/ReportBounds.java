@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * How much one node may report. A message of the allowed size has room for hundreds of thousands of
- * GPUs or pods; what is told of them is kept, and compared on the loop that all nodes and verbs
- * share. So a report names no more than a node can have, and nothing longer than Kubernetes allows.
+ * GPUs or pods. Their data is kept, and compared on the loop that all nodes and verbs share. So a
+ * report names no more than a node can have, and nothing longer than Kubernetes allows.
  */
 final class ReportBounds {
   /** 16 GPUs of 7 MIG devices each, and as many again. */

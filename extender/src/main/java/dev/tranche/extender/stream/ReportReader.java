@@ -39,8 +39,8 @@ public final class ReportReader {
   }
 
   /**
-   * The same, and what has not changed stays the same objects: of thousands of nodes that say the
-   * same again and again, nothing grows old only to be thrown away.
+   * The same, and unchanged parts stay the same objects. Thousands of nodes repeat themselves, and
+   * new objects would grow old only to be thrown away.
    */
   static Reading read(String node, NodeReport report, long nowMs, @Nullable NodeState before) {
     var readings = new HashMap<String, LoadReading>();

@@ -5,9 +5,8 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /**
- * How many tokens of one remote address the API server is asked about: a token bucket for each,
- * from which only tokens that are not accepted take for good. Of one event loop; time is a
- * parameter.
+ * Limits how many tokens of one remote address the API server reviews. Each address has a token
+ * bucket. An accepted token gives back what it took. Of one event loop; time is a parameter.
  */
 public final class ReviewLimiter {
   /** As many nodes as may share an address, all of them at once. */

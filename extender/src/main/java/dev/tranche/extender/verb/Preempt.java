@@ -25,9 +25,9 @@ import java.util.Set;
 import java.util.function.LongSupplier;
 
 /**
- * Whom to evict for a pod, on the nodes where kube-scheduler's dry run would evict. It counts a
- * node's totals only, so victims are chosen anew among all pods of lower priority that hold GPUs,
- * and a node where nothing frees a GPU is dropped.
+ * Whom to evict for a pod, on the nodes where kube-scheduler's dry run would evict. It counts only
+ * a node's totals, so victims are chosen anew among all pods of lower priority that hold GPUs. A
+ * node where no eviction frees enough is dropped.
  */
 public final class Preempt {
   /** The dry run's offer grows with the cluster, and the loop has others to answer. */

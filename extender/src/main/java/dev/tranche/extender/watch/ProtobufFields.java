@@ -7,9 +7,9 @@ import java.io.IOException;
 import java.util.Map;
 
 /**
- * How protobuf messages are read without classes of their own: what is not asked for is skipped.
- * Strings are read as Go writes them, which does not ask whether they are UTF-8: what is not is
- * replaced, since one pod's annotation must not end the reading of all pods.
+ * How protobuf messages are read without classes of their own: what is not asked for is skipped. Go
+ * writes strings without checking that they are UTF-8. Invalid bytes are replaced, since one pod's
+ * annotation must not stop the reading of all pods.
  */
 final class ProtobufFields {
   private ProtobufFields() {}

@@ -193,8 +193,8 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   }
 
   /**
-   * Objects of one kind are much alike, so packed they are a twentieth: to decrypt and to hand on
-   * the rest would be a fifth of the work of our start.
+   * Objects of one kind are much alike and compress to a twentieth. To decrypt and pass on the rest
+   * would be a fifth of the work at our start.
    */
   private static InputStream body(HttpResponse<byte[]> answer) throws IOException {
     var sent = new ByteArrayInputStream(answer.body());

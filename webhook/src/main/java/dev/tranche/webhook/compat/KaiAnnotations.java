@@ -13,8 +13,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * The annotations of KAI-Scheduler, without a prefix, memory as a number of MiB; and those of its
- * GPU fractioning operator, which name a container and bound its memory by quantities.
+ * The annotations of KAI-Scheduler, without a prefix and with memory as a number of MiB. Also those
+ * of its GPU fractioning operator, which name a container and limit its memory by quantities.
  */
 final class KaiAnnotations {
   private static final String MEMORY = "gpu-memory";
@@ -95,8 +95,8 @@ final class KaiAnnotations {
   }
 
   /**
-   * A share here is what a container has and may have, so it is the limit: with the request alone
-   * it would end under MPS where it did not there. One that is missing is as the other.
+   * A share here is both request and limit, so the limit is taken. With the request alone a
+   * container would fail under MPS where it did not there. One that is missing is as the other.
    */
   private void bounds(String container) {
     String requestKey = OF_CONTAINER + container + REQUEST;

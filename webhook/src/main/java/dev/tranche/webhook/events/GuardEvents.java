@@ -22,10 +22,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells of what the guard found: a line in the log and an Event on the pod's controller, since a
- * pod at its creation is no object yet, or by name on a pod of its own. Each once in ten minutes;
- * ten Events a second at most, and only for objects that the API server has; others, and those that
- * find the queue full, are dropped and counted.
+ * Reports what the guard found, in the log and as an Event. The Event is on the pod's controller,
+ * since a pod at its creation is no object yet. A pod without a controller gets it by name. Each
+ * finding is reported once in ten minutes, at ten Events a second at most, and only for objects
+ * that the API server has. Others, and those that find the queue full, are dropped and counted.
  */
 public final class GuardEvents implements AutoCloseable {
   private static final Logger LOG = LoggerFactory.getLogger(GuardEvents.class);

@@ -11,10 +11,10 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges what a pod reaches for. The nvidia runtime gives a container whatever GPUs its variable
- * NVIDIA_VISIBLE_DEVICES names, and images of CUDA name all of them; so a container that asked for
- * none gets the value void, and one that asked may not name others. Seeing its own result again, it
- * changes nothing.
+ * Judges what a pod reaches for. The nvidia runtime gives a container the GPUs that its variable
+ * NVIDIA_VISIBLE_DEVICES names, and CUDA images name all of them. A container that asked for none
+ * therefore gets the value void, and one that asked may not name others. Seeing its own result
+ * again, it changes nothing.
  */
 public final class Guard {
   /** NVIDIA's own plugin's, without and with its renaming of shared GPUs. */

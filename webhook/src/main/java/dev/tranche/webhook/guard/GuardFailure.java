@@ -9,11 +9,11 @@ import java.util.stream.Stream;
 
 /**
  * What becomes of a pod that the guard fails on, by a defect of its own. The API server lets a pod
- * pass when its guard answers with an error, so whoever found the defect would be past the guard;
- * and a defect must not stop every pod of the cluster. So a pod is refused only if its review holds
- * the words of what the guard would have changed or refused. The API server escapes none of them.
- * All others are let in as they are, so without the void too, which keeps images of CUDA from all
- * GPUs of their node.
+ * pass when its guard answers with an error. Whoever found the defect would be past the guard. A
+ * defect must not stop every pod of the cluster either. So a pod is refused only if its review
+ * holds the words of what the guard would have changed or refused. The API server escapes none of
+ * them. All others are let in as they are, so without the void too, which keeps images of CUDA from
+ * all GPUs of their node.
  */
 public final class GuardFailure {
   private static final Pattern UID = Pattern.compile("\"uid\"\\s*:\\s*\"([-\\w]{1,64})\"");

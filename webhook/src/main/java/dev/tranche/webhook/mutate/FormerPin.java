@@ -11,7 +11,7 @@ import java.util.List;
 /**
  * What we required of a pod's node when it was first created: the number of replicas per GPU of
  * then. A pod that is restored or copied after that number has gone from the cluster would wait for
- * ever, so the requirement is left out, and the pod is sized and placed as a new one.
+ * ever. The requirement is therefore left out, and the pod is sized and placed as a new one.
  */
 final class FormerPin {
   private static final String REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";

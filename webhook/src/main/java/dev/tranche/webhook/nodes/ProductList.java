@@ -9,9 +9,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The GPU models that a pod allows or, with a leading {@code !}, denies, held against what nodes
- * are labelled with: without case, blanks as dashes, and without the {@code -SHARED} that GPU
- * Feature Discovery adds. For one thread.
+ * The GPU models that a pod allows or, with a leading {@code !}, denies, compared with the nodes'
+ * labels. The comparison ignores case, reads blanks as dashes, and drops the {@code -SHARED} that
+ * GPU Feature Discovery adds. For one thread.
  */
 public final class ProductList {
   private static final Pattern SHARED = Pattern.compile("-shared$");

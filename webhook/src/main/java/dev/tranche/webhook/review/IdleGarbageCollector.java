@@ -1,8 +1,8 @@
 package dev.tranche.webhook.review;
 
 /**
- * Finds the moments when nobody asks, to collect garbage in: that stops everything for some 50 ms,
- * and gives back what a burst of reviews and their compiling took. Of one event loop.
+ * Collects garbage in moments without requests. A collection stops everything for some 50 ms, and
+ * gives back the memory that a burst of reviews and their compilation took. Of one event loop.
  */
 final class IdleGarbageCollector {
   /** Controllers make pods in bursts; behind one this long comes no more of it. */

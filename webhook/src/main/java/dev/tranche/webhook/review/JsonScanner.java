@@ -12,8 +12,8 @@ import java.math.BigInteger;
 import java.nio.ByteOrder;
 
 /**
- * Goes through JSON in memory. Most of a review is stepped over, and stepping costs a look at each
- * byte and no object; a parser decodes and remembers the names of what nobody asked for.
+ * Goes through JSON in memory. Most of a review is skipped, which costs a look at each byte and no
+ * object. A parser would decode and remember names that nobody needs.
  */
 final class JsonScanner {
   private static final int DIGITS_MAX = 128;

@@ -14,9 +14,9 @@ import java.util.function.Consumer;
 /**
  * Reads bodies, each within a time and a size and all within a budget that is charged by the room
  * they take. That is at most twice what has come in, so announcing much and sending little costs
- * nobody else. What does not fit is denied by the uid at its beginning, since an error would let
- * the pod pass wherever the API server does without us; where there is not enough room, the largest
- * goes. Of one event loop.
+ * nobody else. A review that does not fit is denied by the uid at its beginning. An error would let
+ * the pod pass wherever the failure policy is to ignore. Where memory runs out, the largest review
+ * is denied. Of one event loop.
  */
 public final class ReviewBodyReader {
   /**
@@ -121,8 +121,8 @@ public final class ReviewBodyReader {
   }
 
   /**
-   * For what has come and at most as much again, so that neither a peer that announces much and
-   * sends little nor one that sends much in small parts costs more than its bytes.
+   * Grows to what has come and at most as much again. A peer that announces much and sends little,
+   * or sends much in small parts, costs no more than its bytes.
    *
    * @param announcedBytes 0: not known
    */

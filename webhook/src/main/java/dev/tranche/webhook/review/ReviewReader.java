@@ -16,8 +16,8 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * Reads a review and keeps only what is looked at: who asks, what changed last and a pod's bulk are
- * stepped over, which is most of a large review.
+ * Reads a review and keeps only what is needed. The user, the managed fields and a pod's bulk are
+ * skipped, which is most of a large review.
  */
 final class ReviewReader {
   /** The API server sends less; deeper nesting would only cost stack. */

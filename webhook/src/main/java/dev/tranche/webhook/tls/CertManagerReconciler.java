@@ -12,8 +12,8 @@ import java.util.stream.Collectors;
 
 /**
  * A round where cert-manager makes the certificates and puts the caBundle into the configuration.
- * What is left to us: to serve what it made, and to give the nodes the bundle that they trust the
- * extender by, with the authorities before it until they end.
+ * What is left to do here is to serve what it made, and to give the nodes the bundle that they
+ * trust the extender by. The bundle keeps earlier CAs until they expire.
  */
 final class CertManagerReconciler implements TlsReconciler {
   private static final int TRUSTED_MAX = 8;

@@ -10,10 +10,10 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * Who signs, and whom to trust. Authorities take turns so that at no moment a certificate is served
- * which somebody's bundle does not verify: two thirds into its life an authority gets a successor,
- * which is trusted at once, but signs only when every bundle has had time to arrive; the former one
- * stays trusted until it ends.
+ * Who signs, and whom to trust. CAs are rotated so that every served certificate is always verified
+ * by everybody's bundle. Two thirds into its life a CA gets a successor. The successor is trusted
+ * at once, but signs only when every bundle has had time to arrive. The former CA stays trusted
+ * until it expires.
  *
  * @param former the one before, while it has not ended
  */

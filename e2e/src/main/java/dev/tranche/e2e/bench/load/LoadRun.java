@@ -21,8 +21,8 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /**
- * One workload through one scheduler that is running: pods are created when they arrive, use GPUs
- * from the moment they are seen to be bound, and are deleted when their life is over.
+ * Runs one workload through one running scheduler. Pods are created when they arrive, use GPUs from
+ * the moment they are seen to be bound, and are deleted when their life is over.
  */
 final class LoadRun {
   private static final String PODS = "/api/v1/namespaces/" + Population.NAMESPACE + "/pods";

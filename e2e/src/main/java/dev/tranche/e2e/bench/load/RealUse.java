@@ -4,8 +4,8 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * What really happens on GPUs that pods share: who uses what, how much work is lost because more is
- * wanted than a GPU has, and whose memory was not there. Times are seconds of one clock.
+ * Simulates what happens on shared GPUs. It knows who uses what, how much work is lost where demand
+ * exceeds a GPU, and which pods found no memory. Times are seconds of one clock.
  */
 public final class RealUse {
   private static final double EPSILON = 1e-9;

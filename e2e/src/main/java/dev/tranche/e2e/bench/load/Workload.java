@@ -6,9 +6,8 @@ import java.util.PriorityQueue;
 import java.util.Random;
 
 /**
- * Pods that ask for one thing and use another. They arrive so that, as long as none has to wait,
- * the cluster is kept at one level of its replicas allocated; the same for everybody who places
- * them.
+ * Pods that ask for one thing and use another. As long as none has to wait, their arrivals keep the
+ * share of allocated replicas at one level. Every scheduler gets the same arrivals.
  *
  * @param levelReplicas that level
  * @param fullS when it is reached, if nobody has to wait

@@ -30,9 +30,9 @@ import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 
 /**
- * What an extender meets in the training run of its image: an API server with nodes and pods, the
- * streams of their plugins, and the verbs of a kube-scheduler. The image's cache then has all the
- * classes that this needs. Runs beside the extender, whose ports are the usual ones.
+ * Surrounds the extender in the training run of its image. It plays an API server with nodes and
+ * pods, the streams of their plugins, and the calls of a kube-scheduler. The image's cache then has
+ * all the classes that this needs. Runs beside the extender, whose ports are the usual ones.
  */
 public final class ExtenderTraining {
   /** {@code KUBERNETES_MASTER} of the extender is {@code https://127.0.0.1:6443}. */

@@ -22,9 +22,9 @@ import java.util.zip.GZIPOutputStream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * As much of an API server as an extender asks: lists and watches in protobuf, its certificate,
- * reviews of tokens, and Bindings, which it shows to the watch of pods. A token is the name of its
- * node. All on one event loop.
+ * The parts of an API server that an extender uses: lists and watches in protobuf, its certificate,
+ * token reviews, and Bindings. The pod watch shows the Bindings. A token is the name of its node.
+ * All on one event loop.
  */
 final class TrainingApi {
   private static final String PROTOBUF = "application/vnd.kubernetes.protobuf";

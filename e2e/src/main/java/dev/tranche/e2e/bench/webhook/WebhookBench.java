@@ -21,9 +21,8 @@ import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 
 /**
- * The webhook's process alone, with the image's flags, on one core where there are more; an API
- * server that has one GPU node; and AdmissionReviews of 5 to 60 KB over TLS, on connections that
- * stay.
+ * Runs the webhook's process alone, with the image's flags, on one core. The API server has one GPU
+ * node. AdmissionReviews of 5 to 60 KB arrive over TLS, on connections that stay open.
  */
 public final class WebhookBench {
   private static final String FRACTION = "/mutate/fraction";

@@ -34,8 +34,8 @@ import javax.net.ssl.X509KeyManager;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What one client's calls share. The event loop is theirs alone: looking up the API server's name,
- * or what an interceptor does there after a refusal, holds up other calls but no verb's decision.
+ * What one client's calls share. The event loop is theirs alone. A slow DNS lookup of the API
+ * server, or an interceptor after a refusal, delays other calls but no scheduling decision.
  */
 record Connections(
     Vertx vertx,

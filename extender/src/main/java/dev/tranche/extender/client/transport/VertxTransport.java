@@ -3,9 +3,9 @@ package dev.tranche.extender.client.transport;
 import io.fabric8.kubernetes.client.http.HttpClient;
 
 /**
- * Has the Kubernetes client call over Vert.x's HTTP client: on one thread that has TLS and frames
- * in hand, where the JDK's client hands each message from thread to thread. The one that the
- * Kubernetes client's makers offer needs a Vert.x for which there is no vertx-grpc.
+ * Lets the Kubernetes client use Vert.x's HTTP client. TLS and frames stay on one thread, where the
+ * JDK's client hands each message from thread to thread. The one that the Kubernetes client's
+ * makers offer needs a Vert.x for which there is no vertx-grpc.
  */
 public final class VertxTransport implements HttpClient.Factory {
   @Override

@@ -30,8 +30,8 @@ final class LargePodReserve {
   private static final double PRICE = 10;
 
   /**
-   * As long as no pod of so many GPUs was seen, nothing speaks for a room of theirs but that they
-   * would need it whole: others go elsewhere where that costs little.
+   * As long as no pod of so many GPUs was seen, the only reason to keep a node free is that such a
+   * pod would need it whole. Others go elsewhere where that costs little.
    */
   private static final double UNSEEN_PRICE = 0.02;
 

@@ -9,11 +9,11 @@ import java.util.Map;
 import java.util.Random;
 
 /**
- * How much of a room's free GPU the pods to come will not get to use: the mean of what stays free
- * after a few random fills, plus half of what the next pod could not use (the measure of "Beware of
- * Fragmentation", USENIX ATC 2023) and half of what a run of one shape would leave. The fills see
- * how shapes go together, the other two are without noise. To come are the shapes seen and, always,
- * {@link #EXPECTED}.
+ * Estimates how much of a node's free GPU capacity later pods cannot use. The estimate is the mean
+ * of what stays free after a few random fills. Half of what the next pod could not use is added
+ * (the measure of "Beware of Fragmentation", USENIX ATC 2023), and half of what a run of one shape
+ * would leave. The fills see how shapes go together, the other two are without noise. To come are
+ * the shapes seen and, always, {@link #EXPECTED}.
  */
 final class Stranding {
   private static final int FILLS = 16;
