@@ -70,7 +70,7 @@ public final class NodeEvaluator {
   }
 
   public NodeFit evaluate(PodFacts pod, String node) {
-    return forPod(pod).of(node, NodeNames.NO_NUMBER);
+    return forPod(pod).of(node);
   }
 
   /** {@link #evaluate} for many nodes at one moment. */
@@ -96,12 +96,9 @@ public final class NodeEvaluator {
       this.alone = own.isEmpty() && ledger.nominations() == 0;
     }
 
-    /**
-     * @param number of the node's name, as in {@link NodeNames}
-     */
-    public NodeFit of(String node, int number) {
+    public NodeFit of(String node) {
       return alone || !seenOtherwise(node, own)
-          ? page.of(node, number, nowMs)
+          ? page.of(node, nowMs)
           : fleet.evaluate(pod, node, chosen, before(pod), nowMs);
     }
 

@@ -44,11 +44,6 @@ public final class NodeFitCache {
         }
       };
 
-  /** By the numbers of their names: which name that was, and the node's slot. */
-  private @Nullable String[] names = new String[0];
-
-  private @Nullable Slot[] numbered = new Slot[0];
-
   /** Lines of nodes that were forgotten. */
   private final Deque<Integer> freed = new ArrayDeque<>();
 
@@ -71,9 +66,6 @@ public final class NodeFitCache {
     final int line;
 
     boolean changed = true;
-
-    /** Nothing is remembered of the node any more. */
-    boolean forgotten;
 
     /** After that time alone has changed it. */
     long untilMs;
@@ -102,11 +94,8 @@ public final class NodeFitCache {
       this.policy = policy;
     }
 
-    /**
-     * @param number of the node's name, as in {@link NodeNames}
-     */
-    NodeFit of(String node, int number, long nowMs) {
-      Slot slot = number < 0 ? slot(node) : slot(node, number);
+    NodeFit of(String node, long nowMs) {
+      Slot slot = slot(node);
       ClusterSnapshot.Seen seen = seen(slot, node, nowMs);
       NodeFit known = slot.line < evaluations.length ? evaluations[slot.line] : null;
       if (known != null) {
@@ -176,26 +165,6 @@ public final class NodeFitCache {
     return fresh;
   }
 
-  /** By the number of its name, as in {@link NodeNames}, it is found without a look at the name. */
-  @SuppressWarnings("ReferenceEquality") // For as long as a number is a name's, that is one string.
-  private Slot slot(String node, int number) {
-    if (number >= names.length) {
-      names = Arrays.copyOf(names, number + 1 + number / 4);
-      numbered = Arrays.copyOf(numbered, names.length);
-    }
-    if (!ledger.changes.isEmpty()) {
-      follow();
-    }
-    Slot known = names[number] == node ? numbered[number] : null;
-    if (known != null && !known.forgotten) {
-      return known;
-    }
-    names[number] = node;
-    Slot found = slot(node);
-    numbered[number] = found;
-    return found;
-  }
-
   /**
    * What was made of an older picture is of no use, and would keep it: each kind of pod that is not
    * asked about for a while one of its own, of every GPU.
@@ -214,9 +183,7 @@ public final class NodeFitCache {
     }
     // kube-scheduler may ask about a node that is gone, after we have forgotten it.
     if (!known(node)) {
-      Slot none = new Slot(UNKNOWN);
-      none.forgotten = true;
-      return none;
+      return new Slot(UNKNOWN);
     }
     var fresh = new Slot(freed.isEmpty() ? slots.size() : freed.remove());
     slots.put(node, fresh);
@@ -276,8 +243,6 @@ public final class NodeFitCache {
   public void forget(String node) {
     Slot slot = slots.remove(node);
     if (slot != null) {
-      slot.forgotten = true;
-      slot.seen = null;
       drop(slot.line);
       freed.add(slot.line);
     }

@@ -12,7 +12,6 @@ import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
-import dev.tranche.extender.snapshot.NodeNames;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
@@ -74,13 +73,12 @@ public final class Prioritize {
     var evaluations = new ArrayList<NodeFit>();
     var scores = new LinkedHashMap<String, Integer>();
     NodeEvaluator.ForPod now = evaluator.forPod(pod);
-    for (int i = 0; i < names.size(); i++) {
-      String name = names.get(i);
+    for (String name : names) {
       if (now.late()) {
         return equal(names);
       }
       scores.put(name, 0);
-      NodeFit evaluation = now.of(name, NodeNames.number(names, i));
+      NodeFit evaluation = now.of(name);
       if (evaluation.fits()) {
         evaluations.add(evaluation);
       }
