@@ -4,10 +4,10 @@ import static java.util.stream.Collectors.joining;
 
 import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Problem;
-import dev.tranche.webhook.pod.QuotedText;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Ask;
@@ -59,7 +59,7 @@ sealed interface GpuMemory {
     if (models.isEmpty() && rules.defaultBytes() <= rules.reserveBytes()) {
       return new Refused(
           Denial.MEMORY_UNKNOWN.of(
-              largest.key(), Names.LABEL_MEMORY, QuotedText.of(largest.text())));
+              largest.key(), Names.LABEL_MEMORY, Printable.value(largest.text())));
     }
     long usableMax =
         models.stream()
@@ -67,7 +67,8 @@ sealed interface GpuMemory {
             .max()
             .orElse(rules.defaultBytes() - rules.reserveBytes());
     if (bytes(largest) > usableMax) {
-      return new Refused(Denial.MEMORY_TOO_MUCH.of(QuotedText.of(largest.text()), usableMax >> 20));
+      return new Refused(
+          Denial.MEMORY_TOO_MUCH.of(Printable.value(largest.text()), usableMax >> 20));
     }
     return models.isEmpty()
         ? new Known(usableMax, List.of(), Optional.empty())
@@ -96,7 +97,7 @@ sealed interface GpuMemory {
                 Warning.MEMORIES_DISAGREE.of(
                     totals(bySolution.values().stream().flatMap(List::stream).toList()),
                     byMemory.stream()
-                        .map(a -> QuotedText.of(a.text()))
+                        .map(a -> Printable.value(a.text()))
                         .distinct()
                         .collect(joining(", ")),
                     totals(chosen)));

@@ -5,13 +5,13 @@ import static java.util.stream.Collectors.toMap;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.Quantity;
-import dev.tranche.webhook.pod.QuotedText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -93,7 +93,7 @@ final class PodRules {
         .filter(r -> !r.equals(resource) && GPU_RESOURCE.matcher(r).matches())
         .distinct()
         .limit(Denial.PER_POD_MAX + 1L)
-        .map(r -> Denial.OTHER_RESOURCE.of(container.name(), QuotedText.of(r)))
+        .map(r -> Denial.OTHER_RESOURCE.of(container.name(), Printable.value(r)))
         .forEach(denials::add);
   }
 
