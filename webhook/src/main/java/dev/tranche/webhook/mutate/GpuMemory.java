@@ -45,17 +45,18 @@ sealed interface GpuMemory {
   }
 
   /**
-   * @param asks at least one is by memory
-   * @param cut of the nodes that the pod can land on
+   * @param requests at least one is by memory
+   * @param granularity of the nodes that the pod can land on
    */
-  static GpuMemory of(GpuRequests asks, ReplicaGranularity cut, MutationRules.Memory rules) {
+  static GpuMemory of(
+      GpuRequests requests, ReplicaGranularity granularity, MutationRules.Memory rules) {
     List<Ask> byMemory =
-        asks.asks().stream().filter(a -> a.wanted() instanceof Wanted.Memory).toList();
+        requests.asks().stream().filter(a -> a.wanted() instanceof Wanted.Memory).toList();
     Ask largest = byMemory.getFirst();
     for (Ask ask : byMemory) {
       largest = bytes(ask) > bytes(largest) ? ask : largest;
     }
-    List<Model> models = models(cut.nodes(), rules);
+    List<Model> models = models(granularity.nodes(), rules);
     if (models.isEmpty() && rules.defaultBytes() <= rules.reserveBytes()) {
       return new Refused(
           Denial.MEMORY_UNKNOWN.of(
@@ -72,7 +73,7 @@ sealed interface GpuMemory {
     }
     return models.isEmpty()
         ? new Known(usableMax, List.of(), Optional.empty())
-        : choose(models, byMemory, bytes(largest), cut.replicasPerGpu());
+        : choose(models, byMemory, bytes(largest), granularity.replicasPerGpu());
   }
 
   /** Of the models that are large enough, those on which most nodes agree, or the smaller ones. */

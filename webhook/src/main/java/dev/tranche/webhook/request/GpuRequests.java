@@ -4,11 +4,11 @@ import dev.tranche.api.Demand;
 import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
+import dev.tranche.api.Quantity;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
-import dev.tranche.webhook.pod.Quantity;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -117,11 +117,6 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
       }
     }
     return new GpuRequests(all, count, chosen);
-  }
-
-  /** Whether no share is asked for. */
-  boolean allPlain() {
-    return asks.stream().allMatch(a -> a.wanted() instanceof Wanted.Gpus);
   }
 
   /** The number that came, or what Tranche has made replicas of before; 0: no node has as many. */
