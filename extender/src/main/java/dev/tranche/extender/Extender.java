@@ -74,7 +74,7 @@ public final class Extender implements AutoCloseable {
   private static final long STOP_S = 10;
   private static final long EVERY_SECOND_MS = 1_000;
   private static final long EVERY_TEN_SECONDS_MS = 10_000;
-  private static final Logger log = LoggerFactory.getLogger(Extender.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Extender.class);
 
   private final ExtenderConfig config;
   private final LimitedTransport transport = new LimitedTransport();
@@ -134,12 +134,12 @@ public final class Extender implements AutoCloseable {
     // What is known, and what it means for a pod.
     this.ledger = new Ledger(timing);
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
-    var fleet = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard());
-    this.evaluations = new NodeFitCache(ledger, loads, fleet);
+    var snapshot = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard());
+    this.evaluations = new NodeFitCache(ledger, loads, snapshot);
     this.evaluator =
-        new NodeEvaluator(ledger, fleet, evaluations, config.policy(), Extender::nowMs);
+        new NodeEvaluator(ledger, snapshot, evaluations, config.policy(), Extender::nowMs);
     this.readiness = new ReadinessGate(ledger::allReported, Extender::nowMs);
-    this.waiting = new UnschedulablePods(ledger, evaluations, fleet, metrics);
+    this.waiting = new UnschedulablePods(ledger, evaluations, snapshot, metrics);
     this.nominees = new NominatedPods(ledger, Extender::nowMs);
     this.explanations = new Explanations(api::explainRejection);
 
@@ -456,7 +456,7 @@ public final class Extender implements AutoCloseable {
     if (api.drainBinds()) {
       leadership.release();
     } else {
-      log.warn("Bindings are still in flight; leaving the Lease to expire");
+      LOG.warn("Bindings are still in flight; leaving the Lease to expire");
     }
     verbsSlice.close();
     ports.close();
@@ -466,7 +466,7 @@ public final class Extender implements AutoCloseable {
     try {
       vertx.close().await(STOP_S, TimeUnit.SECONDS);
     } catch (java.util.concurrent.TimeoutException slow) {
-      log.warn("open calls did not end within {} s", STOP_S);
+      LOG.warn("open calls did not end within {} s", STOP_S);
     }
     tokens.close();
     readApi.close();

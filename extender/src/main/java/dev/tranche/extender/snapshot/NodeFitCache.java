@@ -34,7 +34,7 @@ public final class NodeFitCache {
 
   private final Ledger ledger;
   private final LoadCache loads;
-  private final ClusterSnapshot fleet;
+  private final ClusterSnapshot snapshot;
   private final Map<String, Slot> slots = new HashMap<>();
   private final Map<Shape, Page> pages =
       new LinkedHashMap<>(SHAPES_MAX, 0.75f, true) {
@@ -47,10 +47,10 @@ public final class NodeFitCache {
   /** Lines of nodes that were forgotten. */
   private final Deque<Integer> freed = new ArrayDeque<>();
 
-  public NodeFitCache(Ledger ledger, LoadCache loads, ClusterSnapshot fleet) {
+  public NodeFitCache(Ledger ledger, LoadCache loads, ClusterSnapshot snapshot) {
     this.ledger = ledger;
     this.loads = loads;
-    this.fleet = fleet;
+    this.snapshot = snapshot;
   }
 
   /** All that decides on a pod's placement, beside the node. */
@@ -84,7 +84,7 @@ public final class NodeFitCache {
   final class Page {
     private final PodFacts example;
     private final Policy policy;
-    private final Map<Integer, GpuRequest> asks = new HashMap<>();
+    private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
 
     /** Each holds for as long as its node looks the same, and is dropped then. */
     private @Nullable NodeFit[] evaluations = new NodeFit[0];
@@ -102,7 +102,8 @@ public final class NodeFitCache {
         return known;
       }
       GpuRequest ask =
-          asks.computeIfAbsent(ledger.replicasPerGpu(node, example.resource()), example::ask);
+          requestsByReplicas.computeIfAbsent(
+              ledger.replicasPerGpu(node, example.resource()), example::ask);
       NodeFit evaluation = ClusterSnapshot.evaluate(node, ask, seen, policy);
       keep(slot.line, evaluation);
       return evaluation;
@@ -153,7 +154,7 @@ public final class NodeFitCache {
     if (before != null && !slot.changed && nowMs < slot.untilMs) {
       return before;
     }
-    ClusterSnapshot.Seen fresh = fleet.seen(node, ClusterSnapshot.Present.ALL, nowMs);
+    ClusterSnapshot.Seen fresh = snapshot.seen(node, ClusterSnapshot.Present.ALL, nowMs);
     if (before != null && before.equals(fresh)) {
       fresh = before;
     } else {
@@ -218,7 +219,7 @@ public final class NodeFitCache {
 
   /** Before the cache of loads is told of these readings; they may change every node. */
   public void learn(Event.Reported report, Map<String, LoadReading> readings) {
-    if (fleet.learn(report, readings)) {
+    if (snapshot.learn(report, readings)) {
       // What newcomers may use is expected otherwise now.
       slots.values().forEach(slot -> slot.changed = true);
     }

@@ -47,7 +47,7 @@ public final class UnschedulablePods {
 
   private final Ledger ledger;
   private final NodeFitCache evaluations;
-  private final ClusterSnapshot fleet;
+  private final ClusterSnapshot snapshot;
   private final ExtenderMetrics metrics;
   private final Map<String, Rejected> pods = new LinkedHashMap<>();
   private final Map<Shape, Kind> kinds = new LinkedHashMap<>();
@@ -108,7 +108,7 @@ public final class UnschedulablePods {
     final Map<String, Rejected> pods = new LinkedHashMap<>();
 
     /** By R. A list of names may be long, so it is read once. */
-    private final Map<Integer, GpuRequest> asks = new HashMap<>();
+    private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
 
     Kind(Shape shape) {
       this.shape = shape;
@@ -116,7 +116,7 @@ public final class UnschedulablePods {
     }
 
     GpuRequest ask(PodFacts pod, int nodeReplicas) {
-      return asks.computeIfAbsent(nodeReplicas, pod::ask);
+      return requestsByReplicas.computeIfAbsent(nodeReplicas, pod::ask);
     }
   }
 
@@ -131,10 +131,10 @@ public final class UnschedulablePods {
   }
 
   public UnschedulablePods(
-      Ledger ledger, NodeFitCache evaluations, ClusterSnapshot fleet, ExtenderMetrics metrics) {
+      Ledger ledger, NodeFitCache evaluations, ClusterSnapshot snapshot, ExtenderMetrics metrics) {
     this.ledger = ledger;
     this.evaluations = evaluations;
-    this.fleet = fleet;
+    this.snapshot = snapshot;
     this.metrics = metrics;
   }
 
@@ -267,7 +267,7 @@ public final class UnschedulablePods {
       if (holds) {
         // Its own hold does not count: it sees another room than the others.
         ClusterSnapshot.Seen own =
-            fleet.seen(node, ClusterSnapshot.Present.ALL.without(pod), nowMs);
+            snapshot.seen(node, ClusterSnapshot.Present.ALL.without(pod), nowMs);
         if (fits(rejected, own, node, policyOf)) {
           wakes.add(rejected);
         }

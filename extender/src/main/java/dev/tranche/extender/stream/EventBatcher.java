@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory;
  * one event loop.
  */
 final class EventBatcher implements Executor {
-  private static final Logger log = LoggerFactory.getLogger(EventBatcher.class);
+  private static final Logger LOG = LoggerFactory.getLogger(EventBatcher.class);
 
   /** Between so many, that loop may turn to something else. */
   static final int AT_ONCE_MAX = 32;
@@ -52,7 +52,7 @@ final class EventBatcher implements Executor {
     try {
       task.run();
     } catch (Throwable bug) {
-      log.error("cannot apply what a node's stream sent", bug);
+      LOG.error("cannot apply what a node's stream sent", bug);
     }
   }
 }

@@ -24,7 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /** How good the nodes are that fit. Never fails: kube-scheduler swallows errors here. */
 public final class Prioritize {
-  private static final Logger log = LoggerFactory.getLogger(Prioritize.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Prioritize.class);
 
   private final ReadinessGate readiness;
   private final Ledger ledger;
@@ -56,7 +56,7 @@ public final class Prioritize {
     try {
       return readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
     } catch (RuntimeException | LinkageError bug) {
-      log.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
+      LOG.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
       return equal(names);
     }
   }
