@@ -25,7 +25,7 @@ import org.slf4j.LoggerFactory;
 final class CertifiedPorts implements AutoCloseable {
   private static final long OPEN_AGAIN_MS = 500;
   private static final long OPEN_AGAIN_MAX_MS = 30_000;
-  private static final Logger log = LoggerFactory.getLogger(CertifiedPorts.class);
+  private static final Logger LOG = LoggerFactory.getLogger(CertifiedPorts.class);
 
   private final ExtenderConfig config;
   private final Vertx vertx;
@@ -96,10 +96,10 @@ final class CertifiedPorts implements AutoCloseable {
     return (open == null ? open(material) : renew(open, material))
         .onSuccess(
             done -> {
-              log.info("using the certificate of Secret {}", secretName());
+              LOG.info("using the certificate of Secret {}", secretName());
               others.accept(material.served());
             })
-        .onFailure(e -> log.error("cannot use the certificate of Secret {}", secretName(), e))
+        .onFailure(e -> LOG.error("cannot use the certificate of Secret {}", secretName(), e))
         .<Void>mapEmpty()
         .recover(
             failed ->

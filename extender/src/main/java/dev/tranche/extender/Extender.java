@@ -3,17 +3,10 @@ package dev.tranche.extender;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.client.ApiClient;
 import dev.tranche.extender.controller.ApiWriter;
-import dev.tranche.extender.controller.NodeEventWriter;
-import dev.tranche.extender.controller.NodeLabels;
-import dev.tranche.extender.controller.OutdatedShares;
 import dev.tranche.extender.controller.SchedulerMessages;
-import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.TokenReviewer;
-import dev.tranche.extender.controller.UnknownCordons;
-import dev.tranche.extender.controller.UnmutatedPods;
 import dev.tranche.extender.controller.VerbsEndpointSlice;
 import dev.tranche.extender.election.Leadership;
 import dev.tranche.extender.explain.Explain;
@@ -25,8 +18,6 @@ import dev.tranche.extender.http.OpsRoutes;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.ledger.Ledger;
-import dev.tranche.extender.ledger.NodeFacts;
-import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache;
@@ -50,16 +41,13 @@ import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
 import dev.tranche.extender.state.UnschedulablePods;
 import dev.tranche.extender.stream.NodeStreams;
-import dev.tranche.extender.stream.ReportListener;
 import dev.tranche.extender.stream.StreamServer;
 import dev.tranche.extender.verb.Bind;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.extender.verb.RecentlyFilteredPods;
-import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
 import io.micrometer.core.instrument.config.MeterFilter;
@@ -72,11 +60,8 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
-import java.util.ArrayList;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -87,11 +72,9 @@ public final class Extender implements AutoCloseable {
   private static final int API_TIMEOUT_MS = 4_000;
 
   private static final long STOP_S = 10;
-  private static final long LABELS_MS = 10_000;
   private static final long EVERY_SECOND_MS = 1_000;
-  private static final long OUTDATED_SHARES_MS = 10_000;
-  private static final long CORDONS_MS = 10_000;
-  private static final Logger log = LoggerFactory.getLogger(Extender.class);
+  private static final long EVERY_TEN_SECONDS_MS = 10_000;
+  private static final Logger LOG = LoggerFactory.getLogger(Extender.class);
 
   private final ExtenderConfig config;
   private final LimitedTransport transport = new LimitedTransport();
@@ -119,12 +102,7 @@ public final class Extender implements AutoCloseable {
   private final NominationPlanner nominations;
   private final PodWaker podWaker;
   private final VerbServer verbs;
-  private final NodeEventWriter nodeEvents;
-  private final NodeLabels nodeLabels;
-  private final StartupTaints startupTaints;
-  private final UnmutatedPods unshared;
-  private final OutdatedShares outdatedShares;
-  private final UnknownCordons unknownCordons;
+  private final Controllers controllers;
   private final TokenReviewer tokens;
   private final SchedulerMessages schedulerMessages;
   private final InspectionCache inspections;
@@ -156,12 +134,12 @@ public final class Extender implements AutoCloseable {
     // What is known, and what it means for a pod.
     this.ledger = new Ledger(timing);
     this.loads = new LoadCache(config.loadStaleAfterMs(), timing.halfLifeMs(), timing.newcomerMs());
-    var fleet = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard());
-    this.evaluations = new NodeFitCache(ledger, loads, fleet);
+    var snapshot = new ClusterSnapshot(ledger, loads, timing, config.memoryGuard());
+    this.evaluations = new NodeFitCache(ledger, loads, snapshot);
     this.evaluator =
-        new NodeEvaluator(ledger, fleet, evaluations, config.policy(), Extender::nowMs);
+        new NodeEvaluator(ledger, snapshot, evaluations, config.policy(), Extender::nowMs);
     this.readiness = new ReadinessGate(ledger::allReported, Extender::nowMs);
-    this.waiting = new UnschedulablePods(ledger, evaluations, fleet, metrics);
+    this.waiting = new UnschedulablePods(ledger, evaluations, snapshot, metrics);
     this.nominees = new NominatedPods(ledger, Extender::nowMs);
     this.explanations = new Explanations(api::explainRejection);
 
@@ -184,15 +162,16 @@ public final class Extender implements AutoCloseable {
         new PodWaker(readiness, ledger, evaluator, waiting, api::wake, metrics, Extender::nowMs);
 
     // What is written to Nodes and about pods.
-    this.nodeEvents = new NodeEventWriter(this::writeEvent, this::deciding, this::uidOfPod);
-    this.nodeLabels =
-        new NodeLabels(this::mergePatch, this::deciding, this::advertises, Extender::nowMs);
-    this.startupTaints =
-        new StartupTaints(this::jsonPatch, this::deciding, Extender::nowMs, metrics);
-    this.unshared =
-        new UnmutatedPods(config.schedulerName(), this::writeEvent, this::deciding, metrics);
-    this.outdatedShares = new OutdatedShares(this::writeEvent, this::deciding, metrics);
-    this.unknownCordons = new UnknownCordons(this::writeEvent, this::deciding);
+    this.controllers =
+        new Controllers(
+            config.schedulerName(),
+            api,
+            this::loop,
+            this::deciding,
+            ledger,
+            evaluations,
+            metrics,
+            Extender::nowMs);
 
     // The ports, and who leads.
     this.verbs =
@@ -203,8 +182,7 @@ public final class Extender implements AutoCloseable {
             readiness,
             this::tick,
             this::routes);
-    this.inspections =
-        new InspectionCache(() -> verbs.loop().ask(this::inspection), Extender::nowMs);
+    this.inspections = new InspectionCache(() -> loop().ask(this::inspection), Extender::nowMs);
     this.readApi = readApi();
     this.ports =
         new CertifiedPorts(
@@ -246,56 +224,17 @@ public final class Extender implements AutoCloseable {
   }
 
   private Future<Optional<PodFacts>> readPod(String key) {
-    return verbs.loop().here(api.pod(key));
+    return loop().here(api.pod(key));
   }
 
-  private Future<?> writeEvent(Event event) {
-    return verbs.loop().here(api.event(event));
-  }
-
-  private Future<?> mergePatch(String node, String patch) {
-    return verbs.loop().here(api.patchNode(node, PatchType.JSON_MERGE, patch));
-  }
-
-  private Future<?> jsonPatch(String node, String patch) {
-    return verbs.loop().here(api.patchNode(node, PatchType.JSON, patch));
+  private Loop loop() {
+    return verbs.loop();
   }
 
   /** Without an open port no node can tell us anything, and what we know of them is no ground. */
   private boolean deciding() {
     return ports.missing().isEmpty()
         && readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty();
-  }
-
-  /** Also of a node that we do not know: unknown is no reason to take anything away. */
-  private boolean advertises(String node) {
-    return ledger.node(node).map(NodeFacts::advertises).orElse(true);
-  }
-
-  private Optional<String> uidOfPod(String node, String key) {
-    return ledger.holds(node).stream()
-        .filter(hold -> hold.key().equals(key))
-        .flatMap(hold -> ledger.pod(hold.uid()).stream())
-        .filter(pod -> node.equals(pod.node()))
-        .map(PodFacts::uid)
-        .findFirst();
-  }
-
-  private ReportListener listener() {
-    return new ReportListener() {
-      @Override
-      public void reported(String node, NodeReport whole) {
-        nodeEvents.reported(node, whole);
-        nodeLabels.reported(node, whole);
-        startupTaints.reported(node, whole);
-      }
-
-      @Override
-      public void reportedAgain(String node) {
-        nodeLabels.reportedAgain(node);
-        startupTaints.reportedAgain(node);
-      }
-    };
   }
 
   private static PrometheusMeterRegistry registry() {
@@ -343,55 +282,25 @@ public final class Extender implements AutoCloseable {
             client,
             config.resources(),
             config.policy() == Policy.PACKED,
-            verbs.loop(),
+            loop(),
             readiness,
             state,
             budgets,
             packing,
-            nodeLabels,
-            startupTaints,
-            unshared,
+            controllers,
             metrics,
             Extender::nowMs,
             traits);
     informers = watched;
     watched.start();
     ports.start();
-    vertx.setPeriodic(EVERY_SECOND_MS, id -> verbs.loop().run(this::everySecond));
-    vertx.setPeriodic(OUTDATED_SHARES_MS, id -> verbs.loop().run(this::outdatedShares));
-    vertx.setPeriodic(CORDONS_MS, id -> verbs.loop().run(this::unknownCordons));
-    vertx.setPeriodic(LABELS_MS, id -> verbs.loop().run(nodeLabels::tick));
+    vertx.setPeriodic(EVERY_SECOND_MS, id -> loop().run(this::everySecond));
+    vertx.setPeriodic(EVERY_TEN_SECONDS_MS, id -> loop().run(controllers::everyTenSeconds));
   }
 
   private void everySecond() {
     ready = missing().or(readiness::notReady).isEmpty();
-    unshared.tick();
-    outdatedShares.tick();
-  }
-
-  private void outdatedShares() {
-    long nowMs = nowMs();
-    outdatedShares.look(
-        ledger.pods(),
-        () -> ledger.nodes().stream().flatMap(n -> evaluations.gpus(n, nowMs).stream()),
-        nowMs);
-  }
-
-  /** Of nodes that report: what the others have is not known. */
-  private void unknownCordons() {
-    var cordons = new ArrayList<UnknownCordons.Cordons>();
-    for (String node : ledger.nodes()) {
-      Set<String> cordoned = ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
-      if (!cordoned.isEmpty()) {
-        NodeView view = ledger.view(node, hold -> true, nowMs());
-        if (view.availability() == NodeView.Availability.AVAILABLE) {
-          Set<String> gpus =
-              view.gpus().stream().map(gpu -> gpu.facts().uuid()).collect(Collectors.toSet());
-          cordons.add(new UnknownCordons.Cordons(node, cordoned, gpus));
-        }
-      }
-    }
-    unknownCordons.look(cordons);
+    controllers.everySecond();
   }
 
   /** Without ports there is nothing to lead to. */
@@ -446,7 +355,7 @@ public final class Extender implements AutoCloseable {
             readiness,
             new Explain(ledger, evaluator, explanations),
             inspections,
-            verbs.loop(),
+            loop(),
             registry,
             gpus,
             config.gpuMetrics(),
@@ -474,7 +383,7 @@ public final class Extender implements AutoCloseable {
         config.viewerRole(),
         ApiClient.once(client, API_TIMEOUT_MS),
         new ReadApi.Sources(
-            verbs::loop,
+            this::loop,
             inspections,
             readiness::notReady,
             new Explain(ledger, evaluator, explanations),
@@ -509,8 +418,8 @@ public final class Extender implements AutoCloseable {
         tokens,
         streams,
         state,
-        verbs.loop(),
-        listener(),
+        loop(),
+        controllers,
         metrics,
         Extender::nowMs);
   }
@@ -547,7 +456,7 @@ public final class Extender implements AutoCloseable {
     if (api.drainBinds()) {
       leadership.release();
     } else {
-      log.warn("Bindings are still in flight; leaving the Lease to expire");
+      LOG.warn("Bindings are still in flight; leaving the Lease to expire");
     }
     verbsSlice.close();
     ports.close();
@@ -557,7 +466,7 @@ public final class Extender implements AutoCloseable {
     try {
       vertx.close().await(STOP_S, TimeUnit.SECONDS);
     } catch (java.util.concurrent.TimeoutException slow) {
-      log.warn("open calls did not end within {} s", STOP_S);
+      LOG.warn("open calls did not end within {} s", STOP_S);
     }
     tokens.close();
     readApi.close();

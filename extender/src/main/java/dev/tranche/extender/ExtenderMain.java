@@ -22,7 +22,7 @@ public final class ExtenderMain {
   private static final int CLEANUP_LOOKS_MAX = 60;
 
   private static final Duration STOP = Duration.ofSeconds(15);
-  private static final Logger log = LoggerFactory.getLogger(ExtenderMain.class);
+  private static final Logger LOG = LoggerFactory.getLogger(ExtenderMain.class);
 
   private ExtenderMain() {}
 
@@ -33,7 +33,7 @@ public final class ExtenderMain {
     try {
       line.parseArgs(cleanup ? Arrays.copyOfRange(args, 1, args.length) : args);
     } catch (ParameterException e) {
-      log.error("{}; --help lists the flags", e.getMessage());
+      LOG.error("{}; --help lists the flags", e.getMessage());
       System.exit(USAGE);
     }
     if (CommandLine.printHelpIfRequested(line.getParseResult())) {
@@ -46,12 +46,12 @@ public final class ExtenderMain {
     switch (ExtenderConfig.of(flags)) {
       case ExtenderConfig.Parsed.Invalid(var errors) -> {
         for (String error : errors) {
-          log.error(error);
+          LOG.error(error);
         }
         System.exit(USAGE);
       }
       case ExtenderConfig.Parsed.Valid(ExtenderConfig config) -> {
-        log.info("configuration: {}", shown(line));
+        LOG.info("configuration: {}", shown(line));
         run(config);
       }
     }
@@ -67,14 +67,14 @@ public final class ExtenderMain {
 
   private static void cleanUp(ExtenderFlags flags) throws InterruptedException {
     if (flags.name.isEmpty() || flags.namespace.isEmpty()) {
-      log.error("cleanup needs --name and --namespace (or POD_NAMESPACE) of the installation");
+      LOG.error("cleanup needs --name and --namespace (or POD_NAMESPACE) of the installation");
       System.exit(USAGE);
     }
     try (var client = ApiClient.open()) {
       int nodes = new Cleanup(client, flags.name, flags.namespace).run(CLEANUP_LOOKS_MAX);
-      log.info("removed everything of {}; cleaned {} nodes", flags.name, nodes);
+      LOG.info("removed everything of {}; cleaned {} nodes", flags.name, nodes);
     } catch (IllegalStateException | KubernetesClientException e) {
-      log.error("{} is not cleaned up; by hand: {}", flags.name, Cleanup.BY_HAND, e);
+      LOG.error("{} is not cleaned up; by hand: {}", flags.name, Cleanup.BY_HAND, e);
       System.exit(FAILED);
     }
   }
@@ -88,14 +88,14 @@ public final class ExtenderMain {
       extender
           .start()
           .onSuccess(
-              started -> log.info("verbs on {}, metrics on {}", config.verbs(), config.metrics()))
+              started -> LOG.info("verbs on {}, metrics on {}", config.verbs(), config.metrics()))
           .onFailure(ExtenderMain::failed);
       stopped.await();
     }
   }
 
   private static void failed(Throwable why) {
-    log.error("the extender cannot start", why);
+    LOG.error("the extender cannot start", why);
     Runtime.getRuntime().halt(FAILED);
   }
 

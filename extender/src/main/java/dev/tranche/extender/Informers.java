@@ -1,8 +1,5 @@
 package dev.tranche.extender;
 
-import dev.tranche.extender.controller.NodeLabels;
-import dev.tranche.extender.controller.StartupTaints;
-import dev.tranche.extender.controller.UnmutatedPods;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.preempt.BudgetStore;
@@ -27,14 +24,12 @@ import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /** Watches pods, nodes and disruption budgets, and tells the loop of each change. */
-public final class Informers implements AutoCloseable {
+final class Informers implements AutoCloseable {
   private final Loop loop;
   private final ReadinessGate readiness;
   private final StateWriter state;
   private final PackedPolicy packing;
-  private final NodeLabels labels;
-  private final StartupTaints taints;
-  private final UnmutatedPods unshared;
+  private final Controllers controllers;
   private final NodeTraits.Table traits;
 
   /** What has not been shown yet; on the loop. */
@@ -48,7 +43,7 @@ public final class Informers implements AutoCloseable {
   /**
    * @param packs whether the CPU and memory of all pods are asked about
    */
-  public Informers(
+  Informers(
       KubernetesClient client,
       List<String> resources,
       boolean packs,
@@ -57,9 +52,7 @@ public final class Informers implements AutoCloseable {
       StateWriter state,
       BudgetStore budgetStore,
       PackedPolicy packing,
-      NodeLabels labels,
-      StartupTaints taints,
-      UnmutatedPods unshared,
+      Controllers controllers,
       ExtenderMetrics metrics,
       LongSupplier clockMs,
       NodeTraits.Table traits) {
@@ -67,9 +60,7 @@ public final class Informers implements AutoCloseable {
     this.readiness = readiness;
     this.state = state;
     this.packing = packing;
-    this.labels = labels;
-    this.taints = taints;
-    this.unshared = unshared;
+    this.controllers = controllers;
     this.traits = traits;
     this.reflectors =
         List.of(
@@ -119,7 +110,7 @@ public final class Informers implements AutoCloseable {
 
   /** Others' pods take CPU and memory, which only packing asks about. */
   private void podSeen(WatchedPod pod) {
-    unshared.seen(pod);
+    controllers.podSeen(pod);
     if (pod.matters()) {
       packing.podSeen(pod.uid(), pod.node(), pod.ended(), pod.host());
     }
@@ -127,7 +118,7 @@ public final class Informers implements AutoCloseable {
   }
 
   private void podGone(String uid, String key) {
-    unshared.gone(uid);
+    controllers.podGone(uid);
     packing.podGone(uid);
     loop.run(() -> state.apply(new Event.PodGone(uid, key)));
   }
@@ -138,8 +129,7 @@ public final class Informers implements AutoCloseable {
     loop.run(
         () -> {
           state.apply(new Event.NodeSeen(node.facts()));
-          labels.seen(node.key(), node.resourceVersion(), node.labels(), node.written());
-          taints.seen(node.key(), node.tainted());
+          controllers.nodeSeen(node);
         });
   }
 
@@ -149,8 +139,7 @@ public final class Informers implements AutoCloseable {
     loop.run(
         () -> {
           state.apply(new Event.NodeGone(name));
-          labels.gone(name);
-          taints.gone(name);
+          controllers.nodeGone(name);
         });
   }
 

@@ -7,6 +7,7 @@ import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.events.GuardEvents;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
@@ -141,16 +142,16 @@ final class Webhook {
   /** One path per entry of the configuration: a namespace's label chooses the guard's mode. */
   private Map<String, ReviewHandler> entries(WebhookMetrics metrics) {
     var entries = new LinkedHashMap<String, ReviewHandler>();
-    entries.put(FractionHandler.PATH, fraction(config.rules(), metrics));
+    entries.put(ReviewKind.FRACTION_PATH, fraction(config.rules(), metrics));
     // Whether or not they are read, since the configuration that names it changes before we do.
     entries.put(
         FractionHandler.PATH_WITHOUT_HAMI,
         fraction(config.rules().without(SharingSystem.HAMI), metrics));
     var guard = new Guard(config.guard(), cluster::resources);
-    entries.put(GuardHandler.PATH, new GuardHandler(guard, guard.mode(), guardEvents, metrics));
+    entries.put(ReviewKind.GUARD_PATH, new GuardHandler(guard, guard.mode(), guardEvents, metrics));
     for (GuardMode mode : GuardMode.values()) {
       entries.put(
-          GuardHandler.PATH + "/" + mode, new GuardHandler(guard, mode, guardEvents, metrics));
+          ReviewKind.GUARD_PATH + "/" + mode, new GuardHandler(guard, mode, guardEvents, metrics));
     }
     return entries;
   }

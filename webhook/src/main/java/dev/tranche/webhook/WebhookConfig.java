@@ -1,9 +1,9 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.Quantity;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.mutate.MutationRules;
-import dev.tranche.webhook.pod.Quantity;
 import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
 import java.time.Duration;

@@ -6,9 +6,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
-import dev.tranche.webhook.review.GuardHandler;
 import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
@@ -126,7 +126,7 @@ class RotationIT {
                   .setMethod(HttpMethod.POST)
                   .setServer(SocketAddress.inetSocketAddress(port, "127.0.0.1"))
                   .setHost("tranche-webhook." + NAMESPACE + ".svc")
-                  .setURI(GuardHandler.PATH)
+                  .setURI(ReviewKind.GUARD_PATH)
                   .putHeader("content-type", "application/json"))
           .compose(sent -> sent.send(Buffer.buffer(Reviews.bytes("deployment"))))
           .compose(response -> response.body().map(body -> response.statusCode()))
@@ -144,7 +144,7 @@ class RotationIT {
             .withNewService()
             .withName("tranche-webhook")
             .withNamespace(NAMESPACE)
-            .withPath(GuardHandler.PATH)
+            .withPath(ReviewKind.GUARD_PATH)
             .endService()
             .endClientConfig()
             .withSideEffects("NoneOnDryRun")

@@ -7,9 +7,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
-import dev.tranche.webhook.review.FractionHandler;
 import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
@@ -201,7 +201,7 @@ class WebhookIT {
             .withNewService()
             .withName("tranche-webhook")
             .withNamespace(NAMESPACE)
-            .withPath(FractionHandler.PATH)
+            .withPath(ReviewKind.FRACTION_PATH)
             .endService()
             .endClientConfig()
             .withSideEffects("None")
@@ -258,7 +258,7 @@ class WebhookIT {
             .setMethod(HttpMethod.POST)
             .setServer(SocketAddress.inetSocketAddress(webhook.port(), "127.0.0.1"))
             .setHost("tranche-webhook." + NAMESPACE + ".svc")
-            .setURI(FractionHandler.PATH)
+            .setURI(ReviewKind.FRACTION_PATH)
             .putHeader("content-type", type),
         body);
   }

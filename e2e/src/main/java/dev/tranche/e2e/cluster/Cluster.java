@@ -24,7 +24,6 @@ import java.util.stream.Stream;
 import org.testcontainers.containers.GenericContainer;
 import org.testcontainers.k3s.K3sContainer;
 import org.testcontainers.lifecycle.Startables;
-import org.testcontainers.utility.MountableFile;
 
 /** A running Kubernetes cluster of one server and any number of agents, in containers. */
 public final class Cluster implements AutoCloseable {
@@ -97,10 +96,6 @@ public final class Cluster implements AutoCloseable {
     var command = new ArrayList<>(List.of("k3s", "kubectl"));
     command.addAll(List.of(arguments));
     return exec(server, command.toArray(String[]::new));
-  }
-
-  public void copyTo(String node, Path ofThisMachine, String onTheNode) {
-    container(node).copyFileToContainer(MountableFile.forHostPath(ofThisMachine), onTheNode);
   }
 
   public void copyFrom(String node, String onTheNode, Path ofThisMachine) {

@@ -3,14 +3,12 @@ package dev.tranche.extender.controller;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Names;
-import dev.tranche.api.Printable;
 import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.ApiServer;
 import dev.tranche.extender.watch.PodReader;
 import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
@@ -19,7 +17,6 @@ import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Optional;
 import java.util.UUID;
@@ -35,8 +32,9 @@ public final class ApiWriter implements ApiServer {
   private static final Duration DRAIN = Duration.ofSeconds(5);
 
   private static final Duration BETWEEN_EVENTS = Duration.ofMinutes(5);
+  private static final String REASON = "NoGpuHasRoom";
   private static final String COMPONENT = "tranche-extender";
-  private static final Logger log = LoggerFactory.getLogger(ApiWriter.class);
+  private static final Logger LOG = LoggerFactory.getLogger(ApiWriter.class);
 
   private final KubernetesClient client;
   private final List<String> resources;
@@ -116,7 +114,7 @@ public final class ApiWriter implements ApiServer {
             () -> client.nodes().withName(node).patch(PatchContext.of(PatchType.JSON_MERGE), patch))
         .onFailure(
             e ->
-                log.warn(
+                LOG.warn(
                     "cannot annotate node {} to wake pending pods, will retry: {}",
                     node,
                     e.getMessage()));
@@ -148,34 +146,16 @@ public final class ApiWriter implements ApiServer {
   private static void unwritten(PodFacts pod, Throwable failure) {
     boolean gone = failure instanceof KubernetesClientException e && e.getCode() == NOT_FOUND;
     if (!gone) {
-      log.warn("cannot write an event for pod {}: {}", pod.key(), failure.getMessage());
+      LOG.warn("cannot write an event for pod {}: {}", pod.key(), failure.getMessage());
     }
   }
 
   private static Event event(PodFacts pod, String message) {
-    String now = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
-    return new EventBuilder()
-        .withNewMetadata()
-        .withNamespace(pod.namespace())
-        .withName(pod.name() + "." + UUID.randomUUID())
-        .endMetadata()
-        .withNewInvolvedObject()
-        .withApiVersion("v1")
-        .withKind("Pod")
-        .withNamespace(pod.namespace())
-        .withName(pod.name())
-        .withUid(pod.uid())
-        .endInvolvedObject()
-        .withType("Warning")
-        .withReason("NoGpuHasRoom")
-        .withMessage(Printable.message(message))
-        .withNewSource()
-        .withComponent(COMPONENT)
-        .endSource()
-        .withFirstTimestamp(now)
-        .withLastTimestamp(now)
-        .withCount(1)
-        .build();
+    return Events.warning(
+        Events.pod(pod.namespace(), pod.name(), pod.uid()),
+        UUID.randomUUID(),
+        REASON,
+        message);
   }
 
   public void close() {

@@ -26,7 +26,7 @@ import org.slf4j.LoggerFactory;
  * write again. What others wrote stays, a label of a changed value as well.
  */
 public final class Cleanup {
-  private static final Logger log = LoggerFactory.getLogger(Cleanup.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Cleanup.class);
   private static final Set<String> WRITERS = Set.of("webhook", "extender");
   private static final Duration BETWEEN_LOOKS = Duration.ofSeconds(1);
   private static final long NODES_PER_PAGE = 200;
@@ -123,7 +123,7 @@ public final class Cleanup {
       try {
         var how = PatchContext.of(PatchType.JSON_MERGE);
         client.nodes().withName(nodeName).patch(how, patch.get());
-        log.info("cleaned node {}: {}", nodeName, patch.get());
+        LOG.info("cleaned node {}: {}", nodeName, patch.get());
         return true;
       } catch (KubernetesClientException e) {
         if (e.getCode() != HttpURLConnection.HTTP_CONFLICT || attempt == ATTEMPTS_MAX) {

@@ -28,7 +28,7 @@ public final class NodeLabels {
   /** A node reports every 5 s at least; what one said before it fell silent is not insisted on. */
   static final long FRESH_MS = 15_000;
 
-  private static final Logger log = LoggerFactory.getLogger(NodeLabels.class);
+  private static final Logger LOG = LoggerFactory.getLogger(NodeLabels.class);
 
   private final Patcher patcher;
   private final BooleanSupplier deciding;
@@ -135,8 +135,8 @@ public final class NodeLabels {
     Future<?> patched = patcher.patch(node, patch(seen, change));
     underWay.add(node);
     patched
-        .onSuccess(done -> log.info("labelled node {}: {}", node, change.written()))
-        .onFailure(e -> log.info("cannot label node {}, will retry: {}", node, e.toString()))
+        .onSuccess(done -> LOG.info("labelled node {}: {}", node, change.written()))
+        .onFailure(e -> LOG.info("cannot label node {}, will retry: {}", node, e.toString()))
         .onComplete(done -> underWay.remove(node));
   }
 

@@ -2,19 +2,14 @@ package dev.tranche.extender.controller;
 
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.micrometer.core.instrument.Counter;
 import io.vertx.core.Future;
-import java.nio.charset.StandardCharsets;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.UUID;
 import java.util.function.Function;
 
 /**
@@ -26,7 +21,6 @@ final class PodEventQueue {
   static final int KNOWN_MAX = 10_000;
   static final int PER_TICK_MAX = 10;
 
-  private static final int NAME_CHARS_MAX = 200;
   private static final int CONFLICT = 409;
   private static final int TOO_MANY = 429;
 
@@ -121,32 +115,12 @@ final class PodEventQueue {
   }
 
   private Event event(Notice pod) {
-    String now = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
     String namespace = pod.key().substring(0, pod.key().indexOf('/'));
     String name = pod.key().substring(namespace.length() + 1);
-    String id =
-        UUID.nameUUIDFromBytes((reason + pod.uid()).getBytes(StandardCharsets.UTF_8)).toString();
-    return new EventBuilder()
-        .withNewMetadata()
-        .withNamespace(namespace)
-        .withName(name.substring(0, Math.min(name.length(), NAME_CHARS_MAX)) + "." + id)
-        .endMetadata()
-        .withNewInvolvedObject()
-        .withApiVersion("v1")
-        .withKind("Pod")
-        .withNamespace(namespace)
-        .withName(name)
-        .withUid(pod.uid())
-        .endInvolvedObject()
-        .withType("Warning")
-        .withReason(reason)
-        .withMessage(pod.message())
-        .withNewSource()
-        .withComponent("tranche-extender")
-        .endSource()
-        .withFirstTimestamp(now)
-        .withLastTimestamp(now)
-        .withCount(1)
-        .build();
+    return Events.warning(
+        Events.pod(namespace, name, pod.uid()),
+        Events.uuid(reason + pod.uid()),
+        reason,
+        pod.message());
   }
 }

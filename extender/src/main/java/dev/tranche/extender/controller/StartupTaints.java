@@ -29,7 +29,7 @@ import org.slf4j.LoggerFactory;
  * refused. Confined to the Ledger's loop.
  */
 public final class StartupTaints {
-  private static final Logger log = LoggerFactory.getLogger(StartupTaints.class);
+  private static final Logger LOG = LoggerFactory.getLogger(StartupTaints.class);
 
   private final Patcher patcher;
   private final BooleanSupplier deciding;
@@ -142,12 +142,12 @@ public final class StartupTaints {
             done -> {
               lifted.increment();
               gone(node);
-              log.info("node {} serves GPUs: removed its startup taint", node);
+              LOG.info("node {} serves GPUs: removed its startup taint", node);
             })
         .onFailure(
             e -> {
               failed.increment();
-              log.info(
+              LOG.info(
                   "cannot remove the startup taint of node {}, will retry: {}", node, e.toString());
             });
   }

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
  * mount, so that neither the first one nor a renewed one waits for the kubelet.
  */
 public final class TlsSecret implements AutoCloseable {
-  private static final Logger log = LoggerFactory.getLogger(TlsSecret.class);
+  private static final Logger LOG = LoggerFactory.getLogger(TlsSecret.class);
   private final SharedIndexInformer<Secret> informer;
   private volatile boolean closed;
   private final String name;
@@ -53,26 +53,26 @@ public final class TlsSecret implements AutoCloseable {
   }
 
   private boolean again(Throwable failure) {
-    log.warn("cannot read Secret {}, will retry: {}", name, failure.toString());
+    LOG.warn("cannot read Secret {}, will retry: {}", name, failure.toString());
     return true;
   }
 
   private void unread(@org.jspecify.annotations.Nullable Throwable failure) {
     if (failure != null && !closed) {
-      log.error("cannot watch Secret {}; no node can report", name, failure);
+      LOG.error("cannot watch Secret {}; no node can report", name, failure);
     }
   }
 
   private void read(Secret secret) {
     Map<String, String> data = secret.getData() == null ? Map.of() : secret.getData();
     if (data.isEmpty()) {
-      log.info("Secret {} is still empty; the webhook writes the certificate", name);
+      LOG.info("Secret {} is still empty; the webhook writes the certificate", name);
       return;
     }
     String certificate = data.get("tls.crt");
     String key = data.get("tls.key");
     if (certificate == null || key == null) {
-      log.warn("Secret {} lacks tls.crt or tls.key; the webhook writes both", name);
+      LOG.warn("Secret {} lacks tls.crt or tls.key; the webhook writes both", name);
       return;
     }
     use.accept(
@@ -99,7 +99,7 @@ public final class TlsSecret implements AutoCloseable {
 
     @Override
     public void onDelete(Secret secret, boolean unknownFinalState) {
-      log.warn("Secret {} was deleted; the last certificate stays in use", name);
+      LOG.warn("Secret {} was deleted; the last certificate stays in use", name);
     }
   }
 

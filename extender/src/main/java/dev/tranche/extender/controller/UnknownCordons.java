@@ -3,13 +3,9 @@ package dev.tranche.extender.controller;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import io.fabric8.kubernetes.api.model.Event;
-import io.fabric8.kubernetes.api.model.EventBuilder;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.vertx.core.Future;
 import java.net.HttpURLConnection;
-import java.nio.charset.StandardCharsets;
-import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -18,7 +14,6 @@ import java.util.Map;
 import java.util.Set;
 import java.util.SortedSet;
 import java.util.TreeSet;
-import java.util.UUID;
 import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import org.slf4j.Logger;
@@ -37,8 +32,7 @@ public final class UnknownCordons {
   /** Of one node. */
   private static final int NAMED_MAX = 5;
 
-  private static final int NAME_CHARS_MAX = 200;
-  private static final Logger log = LoggerFactory.getLogger(UnknownCordons.class);
+  private static final Logger LOG = LoggerFactory.getLogger(UnknownCordons.class);
 
   private final Function<Event, Future<?>> writer;
   private final BooleanSupplier deciding;
@@ -98,7 +92,7 @@ public final class UnknownCordons {
 
   private void tell(Cordons node, SortedSet<String> unknown) {
     String message = message(node, unknown);
-    log.warn("node {}: {}", node.node(), message);
+    LOG.warn("node {}: {}", node.node(), message);
     writer
         .apply(event(node.node(), String.join(",", unknown), message))
         .onFailure(e -> unwritten(node.node(), unknown, e));
@@ -110,7 +104,7 @@ public final class UnknownCordons {
         && e.getCode() == HttpURLConnection.HTTP_CONFLICT) {
       return;
     }
-    log.info("cannot write an event for node {}, will retry: {}", node, failure.toString());
+    LOG.info("cannot write an event for node {}, will retry: {}", node, failure.toString());
     seen.computeIfPresent(
         node, (same, now) -> now.unknown().equals(unknown) ? new Seen(unknown, false) : now);
   }
@@ -133,29 +127,6 @@ public final class UnknownCordons {
    * Named by what it says: another replica, or this one after a restart, writes it no second time.
    */
   private static Event event(String node, String unknown, String message) {
-    String now = Instant.now().truncatedTo(ChronoUnit.SECONDS).toString();
-    byte[] one = (node + "/" + unknown).getBytes(StandardCharsets.UTF_8);
-    String name = node.length() <= NAME_CHARS_MAX ? node : node.substring(0, NAME_CHARS_MAX);
-    return new EventBuilder()
-        .withNewMetadata()
-        .withNamespace("default")
-        .withName(name + "." + UUID.nameUUIDFromBytes(one))
-        .endMetadata()
-        .withNewInvolvedObject()
-        .withApiVersion("v1")
-        .withKind("Node")
-        .withName(node)
-        .withUid(node)
-        .endInvolvedObject()
-        .withType("Warning")
-        .withReason(REASON)
-        .withMessage(Printable.message(message))
-        .withNewSource()
-        .withComponent("tranche-extender")
-        .endSource()
-        .withFirstTimestamp(now)
-        .withLastTimestamp(now)
-        .withCount(1)
-        .build();
+    return Events.warning(Events.node(node), Events.uuid(node + "/" + unknown), REASON, message);
   }
 }

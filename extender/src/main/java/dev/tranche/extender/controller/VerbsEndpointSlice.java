@@ -47,7 +47,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
   /** A look under way and the withdrawal, two calls each. */
   private static final long CLOSE_MS = 4L * CALL_MS;
 
-  private static final Logger log = LoggerFactory.getLogger(VerbsEndpointSlice.class);
+  private static final Logger LOG = LoggerFactory.getLogger(VerbsEndpointSlice.class);
 
   /**
    * Who is to be reached.
@@ -118,7 +118,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     Optional<String> before = missing;
     missing = leading ? kept() : Optional.empty();
     if (missing.isPresent() && !missing.equals(before)) {
-      log.error("kube-scheduler cannot ask: {}", missing.get());
+      LOG.error("kube-scheduler cannot ask: {}", missing.get());
     }
   }
 
@@ -154,7 +154,7 @@ public final class VerbsEndpointSlice implements AutoCloseable {
     if (leading) {
       written = true;
       write(found, wanted(service, port));
-      log.info("Service {} routes to {}", name, own.ip());
+      LOG.info("Service {} routes to {}", name, own.ip());
     }
     return Optional.empty();
   }
@@ -238,11 +238,11 @@ public final class VerbsEndpointSlice implements AutoCloseable {
       EndpointSlice found = slices().withName(name).get();
       if (found != null && endpoints(found).stream().anyMatch(this::isOwn)) {
         write(found, new EndpointSliceBuilder(found).withEndpoints(List.of()).build());
-        log.info("Service {} no longer routes here", name);
+        LOG.info("Service {} no longer routes here", name);
       }
       written = false;
     } catch (KubernetesClientException e) {
-      log.warn("cannot update EndpointSlice {}/{}: {}", namespace, name, e.getMessage());
+      LOG.warn("cannot update EndpointSlice {}/{}: {}", namespace, name, e.getMessage());
     }
   }
 

@@ -32,7 +32,7 @@ public final class Leadership implements AutoCloseable {
   private static final Duration END = Duration.ofSeconds(3);
 
   private static final String NOBODY = "nobody yet";
-  private static final Logger log = LoggerFactory.getLogger(Leadership.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Leadership.class);
 
   private final KubernetesClient client;
   private final String namespace;
@@ -174,7 +174,7 @@ public final class Leadership implements AutoCloseable {
     if (stopping) {
       return;
     }
-    log.info("cannot update Lease {}/{}, will retry: {}", namespace, name, failed.toString());
+    LOG.info("cannot update Lease {}/{}, will retry: {}", namespace, name, failed.toString());
     if (leading && !election.valid(clock.get())) {
       end();
     }
@@ -191,7 +191,7 @@ public final class Leadership implements AutoCloseable {
       term++;
       leading = true;
     }
-    log.info("became leader");
+    LOG.info("became leader");
     onWon.run();
   }
 
@@ -203,7 +203,7 @@ public final class Leadership implements AutoCloseable {
       leading = false;
     }
     if (led) {
-      log.info("stopped leading");
+      LOG.info("stopped leading");
       onLost.run();
     }
   }
@@ -246,7 +246,7 @@ public final class Leadership implements AutoCloseable {
         leader = "nobody now";
       }
     } catch (RuntimeException kept) {
-      log.info("cannot release Lease {}/{}, it will expire: {}", namespace, name, kept.toString());
+      LOG.info("cannot release Lease {}/{}, it will expire: {}", namespace, name, kept.toString());
     }
   }
 

@@ -250,11 +250,11 @@ public final class Explain {
   }
 
   private static void judge(JsonObject json, PodFacts pod, Policy policy, List<Looked> looked) {
-    var asks = new HashMap<Integer, GpuRequest>();
+    var requestsByReplicas = new HashMap<Integer, GpuRequest>();
     var fitted = new JsonArray();
     var refused = new ArrayList<NodeFit>();
     for (Looked node : looked) {
-      GpuRequest ask = asks.computeIfAbsent(node.replicas(), pod::ask);
+      GpuRequest ask = requestsByReplicas.computeIfAbsent(node.replicas(), pod::ask);
       NodeFit now = ClusterSnapshot.evaluate(node.node(), ask, node.seen(), policy);
       if (now.placement().isEmpty()) {
         refused.add(now);

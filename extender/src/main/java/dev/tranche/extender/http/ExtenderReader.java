@@ -21,12 +21,11 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/** Reads requests token by token, and of the Pod only what we decide on. Confined to one thread. */
+/** Reads requests token by token, and of the Pod only what we decide on. */
 public final class ExtenderReader {
   private static final JsonFactory FACTORY = new JsonFactory();
 
   private final List<String> resources;
-  private final NamesReader names = new NamesReader();
 
   public ExtenderReader(List<String> resources) {
     this.resources = List.copyOf(resources);
@@ -38,7 +37,6 @@ public final class ExtenderReader {
     void read(String name) throws IOException;
   }
 
-  /** The nodes' names hold until the next request is read. */
   public ExtenderArgs args(Body json) throws MalformedException {
     try (JsonParser parser = parser(json)) {
       var pod = new PodDraft();
@@ -49,7 +47,7 @@ public final class ExtenderReader {
           field -> {
             switch (field) {
               case "Pod" -> pod(parser, pod, choosy);
-              case "NodeNames" -> named.add(names(parser, json));
+              case "NodeNames" -> named.add(names(parser));
               default -> parser.skipChildren();
             }
           });
@@ -272,12 +270,14 @@ public final class ExtenderReader {
         });
   }
 
-  private @Nullable List<String> names(JsonParser parser, Body json) throws IOException {
+  private static @Nullable List<String> names(JsonParser parser) throws IOException {
     if (parser.currentToken() != JsonToken.START_ARRAY) {
       parser.skipChildren();
       return null;
     }
-    return names.read(parser, json);
+    var names = new ArrayList<String>();
+    array(parser, () -> names.add(text(parser)));
+    return names;
   }
 
   private static String text(JsonParser parser) throws IOException {
@@ -308,8 +308,7 @@ public final class ExtenderReader {
       parser.skipChildren();
       return;
     }
-    // Closed: the rest has been read, see NamesReader.
-    while (!parser.isClosed() && parser.nextToken() == JsonToken.FIELD_NAME) {
+    while (parser.nextToken() == JsonToken.FIELD_NAME) {
       String name = parser.currentName();
       parser.nextToken();
       field.read(name);

@@ -42,7 +42,7 @@ public final class OpsRoutes {
   /** Of each page; a person, a dashboard and Prometheus ask one at a time. */
   private static final int AT_ONCE_MAX = 2;
 
-  private static final Logger log = LoggerFactory.getLogger(OpsRoutes.class);
+  private static final Logger LOG = LoggerFactory.getLogger(OpsRoutes.class);
 
   private final ReadinessGate readiness;
   private final Explain explain;
@@ -148,7 +148,7 @@ public final class OpsRoutes {
         .onFailure(
             cause -> {
               if (response.headWritten()) {
-                log.warn(
+                LOG.warn(
                     "the client did not read {} to its end: {}",
                     call.request().path(),
                     cause.toString());
@@ -283,7 +283,7 @@ public final class OpsRoutes {
   }
 
   private static void failed(RoutingContext call, Throwable bug) {
-    log.error("{} failed", call.request().path(), bug);
+    LOG.error("{} failed", call.request().path(), bug);
     said(call, 500, "the extender failed; its log says how");
   }
 

@@ -27,7 +27,7 @@ import org.slf4j.LoggerFactory;
 
 /** The extender's verbs: decode, decide, encode. Runs on the loop that owns the Ledger. */
 public final class VerbRoutes {
-  private static final Logger log = LoggerFactory.getLogger(VerbRoutes.class);
+  private static final Logger LOG = LoggerFactory.getLogger(VerbRoutes.class);
   private static final String NOT_CACHE_CAPABLE =
       "the request has no NodeNames: set nodeCacheCapable: true for this extender in the"
           + " KubeSchedulerConfiguration";
@@ -145,7 +145,7 @@ public final class VerbRoutes {
 
   /** Without an answer: the rest of the body would still come, and take the room of others. */
   private void hangUp(RoutingContext call, Verb verb, RequestLimiter.Pass pass) {
-    log.warn("closed a request to {}: its body did not arrive within {} ms", verb, readWithinMs);
+    LOG.warn("closed a request to {}: its body did not arrive within {} ms", verb, readWithinMs);
     metrics.shed(verb);
     gate.leave(pass);
     var _ = call.response().reset();
@@ -188,7 +188,7 @@ public final class VerbRoutes {
               boolean failed = done.failed() || done.result().failed();
               metrics.answered(verb, failed, System.nanoTime() - startedNs);
               if (done.failed()) {
-                log.error("{} failed", verb, done.cause());
+                LOG.error("{} failed", verb, done.cause());
                 write(call, undecided(verb, FAILED.formatted(verb, done.cause())));
               } else {
                 write(call, done.result());
@@ -205,7 +205,7 @@ public final class VerbRoutes {
     } catch (MalformedException malformed) {
       return Future.succeededFuture(undecided(verb, String.valueOf(malformed.getMessage())));
     } catch (RuntimeException bug) {
-      log.error("{} failed", verb, bug);
+      LOG.error("{} failed", verb, bug);
       return Future.succeededFuture(undecided(verb, FAILED.formatted(verb, bug)));
     }
   }
@@ -278,7 +278,7 @@ public final class VerbRoutes {
           case Preempt.Answer.Nodes(var chosen) ->
               new Answer(ExtenderWriter.victims(chosen), false);
           case Preempt.Answer.Undecided(String why) -> {
-            log.info("not evicting any pod for pod {}: {}", pod.key(), why);
+            LOG.info("not evicting any pod for pod {}: {}", pod.key(), why);
             yield declined(why);
           }
         });

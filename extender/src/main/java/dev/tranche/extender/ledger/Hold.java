@@ -76,20 +76,7 @@ public record Hold(
   }
 
   Hold at(Stage next, long nowMs, long expires) {
-    return new Hold(
-        uid,
-        key,
-        node,
-        resource,
-        placement,
-        exact,
-        replicas,
-        replicasPerGpu,
-        next,
-        confirmed,
-        nowMs,
-        nowMs,
-        expires);
+    return with(placement, exact, replicasPerGpu, next, confirmed, nowMs, nowMs, expires);
   }
 
   Hold placed(Placement place, boolean isExact, boolean isConfirmed) {
@@ -97,20 +84,7 @@ public record Hold(
   }
 
   Hold placed(Placement place, boolean isExact, boolean isConfirmed, int countedIn) {
-    return new Hold(
-        uid,
-        key,
-        node,
-        resource,
-        place,
-        isExact,
-        replicas,
-        countedIn,
-        stage,
-        isConfirmed,
-        sinceMs,
-        listedFromMs,
-        expiresAtMs);
+    return with(place, isExact, countedIn, stage, isConfirmed, sinceMs, listedFromMs, expiresAtMs);
   }
 
   Hold until(long expires) {
@@ -122,19 +96,31 @@ public record Hold(
   }
 
   private Hold timed(long fromMs, long expires) {
+    return with(placement, exact, replicasPerGpu, stage, confirmed, sinceMs, fromMs, expires);
+  }
+
+  private Hold with(
+      @Nullable Placement place,
+      boolean isExact,
+      int countedIn,
+      Stage at,
+      boolean isConfirmed,
+      long since,
+      long listedFrom,
+      long expires) {
     return new Hold(
         uid,
         key,
         node,
         resource,
-        placement,
-        exact,
+        place,
+        isExact,
         replicas,
-        replicasPerGpu,
-        stage,
-        confirmed,
-        sinceMs,
-        fromMs,
+        countedIn,
+        at,
+        isConfirmed,
+        since,
+        listedFrom,
         expires);
   }
 

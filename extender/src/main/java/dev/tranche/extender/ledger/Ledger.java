@@ -55,7 +55,7 @@ public final class Ledger {
   private final Timing timing;
   private final Nominations nominations = new Nominations();
   private final TerminatingPods leaving;
-  private final LedgerState books;
+  private final LedgerState ledgerState;
   private final ReportApplier reports;
 
   /** For one reader; what {@link #view} says of these nodes may differ from before. */
@@ -64,8 +64,8 @@ public final class Ledger {
   public Ledger(Timing timing) {
     this.timing = timing;
     this.leaving = new TerminatingPods(timing.leavingMs());
-    this.books = new LedgerState(timing, changes);
-    this.reports = new ReportApplier(timing, books);
+    this.ledgerState = new LedgerState(timing, changes);
+    this.reports = new ReportApplier(timing, ledgerState);
   }
 
   public List<Decision> apply(Event event, long nowMs) {
@@ -76,7 +76,7 @@ public final class Ledger {
       case Event.NodeSeen(NodeFacts node) -> nodeSeen(step, node);
       case Event.NodeGone(String name) -> nodeGone(step, name);
       case Event.Reported(String node, NodeState state, OptionalLong holdingsAgeMs) ->
-          reports.reported(step, books.book(node), state, holdingsAgeMs);
+          reports.reported(step, ledgerState.book(node), state, holdingsAgeMs);
       case Event.StreamLost(String node) -> streamLost(step, node);
       case Event.Reserve(PodFacts pod, String node, Placement p) -> reserve(step, pod, node, p);
       case Event.Release(String uid) -> release(step, uid);
@@ -97,17 +97,17 @@ public final class Ledger {
   // --- pods ---
 
   private void podSeen(Transition step, PodFacts pod) {
-    if (books.tombstones.containsKey(pod.uid())) {
+    if (ledgerState.tombstones.containsKey(pod.uid())) {
       return;
     }
-    PodFacts before = books.pods.get(pod.uid());
+    PodFacts before = ledgerState.pods.get(pod.uid());
     boolean late =
         before != null
             && ((before.ended() && !pod.ended()) || (before.node() != null && pod.node() == null));
     if (late) {
       return;
     }
-    books.pods.put(pod.uid(), pod);
+    ledgerState.pods.put(pod.uid(), pod);
     if (pod.standing().leaving()) {
       leaving.seen(pod.uid(), step.nowMs());
     }
@@ -115,15 +115,15 @@ public final class Ledger {
       end(step, pod.uid(), pod.key(), pod.node(), Hold.NEVER);
     } else if (pod.node() != null) {
       nominations.remove(pod.uid());
-      settle(step, pod, books.book(pod.node()), before);
+      settle(step, pod, ledgerState.book(pod.node()), before);
     } else {
       nominated(step, before, pod);
     }
   }
 
   private void podGone(Transition step, String uid, String key) {
-    PodFacts pod = books.pods.remove(uid);
-    books.tombstones.putIfAbsent(uid, step.nowMs() + timing.tombstoneMs());
+    PodFacts pod = ledgerState.pods.remove(uid);
+    ledgerState.tombstones.putIfAbsent(uid, step.nowMs() + timing.tombstoneMs());
     String node = pod == null ? null : pod.node();
     end(step, uid, key, node, step.nowMs() + timing.tombstoneMs());
   }
@@ -134,18 +134,18 @@ public final class Ledger {
    */
   private void podChecked(Transition step, Event.PodChecked checked) {
     String uid = checked.uid();
-    NodeInfo holder = books.holders.get(uid);
+    NodeInfo holder = ledgerState.holders.get(uid);
     if (checked.pod() == null) {
       gone(step, uid, checked.key(), holder);
       return;
     }
     podSeen(step, checked.pod());
-    Hold hold = books.hold(uid).orElse(null);
-    PodFacts known = books.pods.get(uid);
+    Hold hold = ledgerState.hold(uid).orElse(null);
+    PodFacts known = ledgerState.pods.get(uid);
     boolean waits = known == null || known.node() == null;
     if (holder != null && hold != null && waits && hold.expiresAtMs() <= checked.askedAtMs()) {
       nominations.remove(uid);
-      books.giveUp(step, holder, uid);
+      ledgerState.giveUp(step, holder, uid);
       step.say(new Decision.Expired(hold.node(), hold.key()));
     }
   }
@@ -156,7 +156,7 @@ public final class Ledger {
       podGone(step, uid, key);
       return;
     }
-    boolean settled = books.settled(uid);
+    boolean settled = ledgerState.settled(uid);
     NodeInfo.Ended namesake = holder.ended.get(key);
     podGone(step, uid, key);
     if (namesake != null && namesake.listedUntilMs() == Hold.NEVER) {
@@ -172,23 +172,25 @@ public final class Ledger {
   private void nominated(Transition step, @Nullable PodFacts before, PodFacts pod) {
     Nominations.Plan plan = nominations.get(pod.uid()).orElse(null);
     String node = pod.standing().nominatedNode();
-    if (plan == null || books.settled(pod.uid())) {
+    if (plan == null || ledgerState.settled(pod.uid())) {
       return;
     }
     Placement place = node == null ? null : plan.places().get(node);
     if (node != null && place != null) {
-      Hold held = books.hold(pod.uid()).filter(h -> h.node().equals(node)).orElse(null);
+      Hold held = ledgerState.hold(pod.uid()).filter(h -> h.node().equals(node)).orElse(null);
       Hold kept = held != null ? held : reserved(step, pod, node, place);
-      books.put(books.book(node), kept.until(step.nowMs() + timing.nominatedMs()));
+      ledgerState.put(ledgerState.book(node), kept.until(step.nowMs() + timing.nominatedMs()));
       nominations.put(pod.uid(), new Nominations.Plan(plan.places(), node));
     } else if (node != null) {
       nominations.remove(pod.uid());
-      books.drop(step, pod.uid());
+      ledgerState.drop(step, pod.uid());
     } else if (before != null && before.standing().nominatedNode() != null) {
       // Our own Error clears it too (clearNominatedNode), while the victims are still ending.
-      books
+      ledgerState
           .hold(pod.uid())
-          .ifPresent(held -> books.put(books.book(held.node()), held.until(lastCall(step, held))));
+          .ifPresent(
+              held ->
+                  ledgerState.put(ledgerState.book(held.node()), held.until(lastCall(step, held))));
     }
   }
 
@@ -202,8 +204,8 @@ public final class Ledger {
       Transition step, String uid, String key, @Nullable String node, long listedUntilMs) {
     nominations.remove(uid);
     leaving.ended(uid);
-    NodeInfo holder = books.holders.get(uid);
-    NodeInfo book = holder != null ? holder : node == null ? null : books.book(node);
+    NodeInfo holder = ledgerState.holders.get(uid);
+    NodeInfo book = holder != null ? holder : node == null ? null : ledgerState.book(node);
     if (book == null) {
       return;
     }
@@ -211,7 +213,7 @@ public final class Ledger {
     book.ended.put(key, new NodeInfo.Ended(step.nowMs(), listedUntilMs));
     // The next pod of that name must not be taken for this one.
     book.state = book.state == null ? null : book.state.without(key);
-    books.drop(step, uid);
+    ledgerState.drop(step, uid);
   }
 
   /**
@@ -220,10 +222,10 @@ public final class Ledger {
    * @param before what we knew of it
    */
   private void settle(Transition step, PodFacts pod, NodeInfo book, @Nullable PodFacts before) {
-    NodeInfo holder = books.holders.get(pod.uid());
+    NodeInfo holder = ledgerState.holders.get(pod.uid());
     Hold hold = holder == book ? book.holds.get(pod.uid()) : null;
     if (holder != book) {
-      books.drop(step, pod.uid());
+      ledgerState.drop(step, pod.uid());
     }
     step.touch(book);
     Hold bound = bound(step, pod, book, hold);
@@ -232,7 +234,7 @@ public final class Ledger {
       // From now on a list tells of it, whatever the node still waits for.
       bound = bound.listedFrom(step.nowMs());
     }
-    books.put(book, bound);
+    ledgerState.put(book, bound);
     reports.remind(step, book, reports.readBack(step, book, bound));
   }
 
@@ -278,70 +280,70 @@ public final class Ledger {
   // --- nodes ---
 
   private void nodeSeen(Transition step, NodeFacts facts) {
-    NodeInfo book = books.book(facts.name());
+    NodeInfo book = ledgerState.book(facts.name());
     step.touch(book);
     book.facts = facts;
   }
 
   private void nodeGone(Transition step, String name) {
-    NodeInfo book = books.nodes.get(name);
+    NodeInfo book = ledgerState.nodes.get(name);
     if (book != null) {
       step.touch(book);
       book.facts = null;
-      books.forget(book);
+      ledgerState.forget(book);
     }
   }
 
   private void streamLost(Transition step, String name) {
-    NodeInfo book = books.nodes.get(name);
+    NodeInfo book = ledgerState.nodes.get(name);
     if (book != null) {
       step.touch(book);
       book.live = false;
-      books.forget(book);
+      ledgerState.forget(book);
     }
   }
 
   // --- verbs ---
 
   private void reserve(Transition step, PodFacts pod, String node, Placement placement) {
-    if (books.settled(pod.uid())) {
+    if (ledgerState.settled(pod.uid())) {
       return;
     }
     Hold hold = reserved(step, pod, node, placement);
     if (nominations.get(pod.uid()).filter(plan -> plan.node().equals(node)).isPresent()) {
-      books.put(books.book(node), hold.until(step.nowMs() + timing.nominatedMs()));
+      ledgerState.put(ledgerState.book(node), hold.until(step.nowMs() + timing.nominatedMs()));
     } else {
       nominations.remove(pod.uid());
     }
   }
 
   private Hold reserved(Transition step, PodFacts pod, String node, Placement placement) {
-    books.drop(step, pod.uid());
-    NodeInfo book = books.book(node);
+    ledgerState.drop(step, pod.uid());
+    NodeInfo book = ledgerState.book(node);
     step.touch(book);
-    Hold hold = books.tentative(pod, book, placement, step);
-    books.put(book, hold);
+    Hold hold = ledgerState.tentative(pod, book, placement, step);
+    ledgerState.put(book, hold);
     return hold;
   }
 
   private void release(Transition step, String uid) {
-    NodeInfo book = books.holders.get(uid);
-    Hold hold = books.hold(uid).orElse(null);
-    if (book == null || hold == null || books.settled(uid)) {
+    NodeInfo book = ledgerState.holders.get(uid);
+    Hold hold = ledgerState.hold(uid).orElse(null);
+    if (book == null || hold == null || ledgerState.settled(uid)) {
       return;
     }
     if (nominations.has(uid)) {
-      books.put(book, hold.until(Math.max(hold.expiresAtMs(), lastCall(step, hold))));
+      ledgerState.put(book, hold.until(Math.max(hold.expiresAtMs(), lastCall(step, hold))));
       return;
     }
     // A bind that another leader began and did not end: the node would remind us of it.
-    books.giveUp(step, book, uid);
+    ledgerState.giveUp(step, book, uid);
   }
 
   private void nominate(
       Transition step, PodFacts pod, Map<String, Placement> places, String expected) {
     Placement place = places.get(expected);
-    if (books.settled(pod.uid()) || place == null) {
+    if (ledgerState.settled(pod.uid()) || place == null) {
       return;
     }
     reserved(step, pod, expected, place);
@@ -351,16 +353,18 @@ public final class Ledger {
   }
 
   private void bindStarted(Transition step, PodFacts pod, String node, Placement placement) {
-    if (books.bound(pod.uid())) {
+    if (ledgerState.bound(pod.uid())) {
       return;
     }
     nominations.remove(pod.uid());
-    books.drop(step, pod.uid());
-    NodeInfo book = books.book(node);
+    ledgerState.drop(step, pod.uid());
+    NodeInfo book = ledgerState.book(node);
     step.touch(book);
     Hold hold =
-        books.tentative(pod, book, placement, step).at(Stage.BINDING, step.nowMs(), Hold.NEVER);
-    books.put(book, hold);
+        ledgerState
+            .tentative(pod, book, placement, step)
+            .at(Stage.BINDING, step.nowMs(), Hold.NEVER);
+    ledgerState.put(book, hold);
     step.say(new Decision.Assign(node, hold.assignment()));
   }
 
@@ -368,29 +372,33 @@ public final class Ledger {
     // The informer will show it; if it never does, the pod was deleted before we looked.
     long until = step.nowMs() + timing.unknownBindMs();
     binding(uid)
-        .ifPresent(h -> books.put(books.book(h.node()), h.at(Stage.BOUND, step.nowMs(), until)));
+        .ifPresent(
+            h ->
+                ledgerState.put(
+                    ledgerState.book(h.node()), h.at(Stage.BOUND, step.nowMs(), until)));
   }
 
   private void bindFailed(Transition step, String uid) {
-    if (!books.bound(uid)) {
-      books.drop(step, uid);
+    if (!ledgerState.bound(uid)) {
+      ledgerState.drop(step, uid);
     }
   }
 
   private void bindUnknown(Transition step, String uid) {
     long until = step.nowMs() + timing.unknownBindMs();
-    binding(uid).ifPresent(hold -> books.put(books.book(hold.node()), hold.until(until)));
+    binding(uid)
+        .ifPresent(hold -> ledgerState.put(ledgerState.book(hold.node()), hold.until(until)));
   }
 
   private Optional<Hold> binding(String uid) {
-    return books.hold(uid).filter(hold -> hold.stage() == Stage.BINDING);
+    return ledgerState.hold(uid).filter(hold -> hold.stage() == Stage.BINDING);
   }
 
   // --- time ---
 
   private void tick(Transition step) {
-    books.forgetGone(step.nowMs());
-    for (NodeInfo book : List.copyOf(books.nodes.values())) {
+    ledgerState.forgetGone(step.nowMs());
+    for (NodeInfo book : List.copyOf(ledgerState.nodes.values())) {
       if (!book.ended.isEmpty()
           && book.ended.values().removeIf(ended -> ended.listedUntilMs() <= step.nowMs())) {
         book.changed();
@@ -398,15 +406,15 @@ public final class Ledger {
       if (!book.holds.isEmpty()) {
         List.copyOf(book.holds.values()).forEach(hold -> pass(step, book, hold));
       }
-      books.forget(book);
+      ledgerState.forget(book);
     }
   }
 
   private void pass(Transition step, NodeInfo book, Hold hold) {
     if (hold.expiresAtMs() <= step.nowMs()) {
-      PodFacts pod = books.pods.get(hold.uid());
+      PodFacts pod = ledgerState.pods.get(hold.uid());
       if (hold.stage() == Stage.BOUND && pod != null && pod.node() != null) {
-        books.put(book, hold.until(Hold.NEVER));
+        ledgerState.put(book, hold.until(Hold.NEVER));
         return;
       }
       if (hold.stage() != Stage.TENTATIVE || book.echoed.containsKey(hold.uid())) {
@@ -414,7 +422,7 @@ public final class Ledger {
         return;
       }
       nominations.remove(hold.uid());
-      books.drop(step, hold.uid());
+      ledgerState.drop(step, hold.uid());
       step.say(new Decision.Expired(book.name, hold.key()));
     }
   }
@@ -422,35 +430,35 @@ public final class Ledger {
   // --- what others may read ---
 
   public Optional<Hold> hold(String uid) {
-    return books.hold(uid);
+    return ledgerState.hold(uid);
   }
 
   public Optional<PodFacts> pod(String uid) {
-    return Optional.ofNullable(books.pods.get(uid));
+    return Optional.ofNullable(ledgerState.pods.get(uid));
   }
 
   public Collection<PodFacts> pods() {
-    return Collections.unmodifiableCollection(books.pods.values());
+    return Collections.unmodifiableCollection(ledgerState.pods.values());
   }
 
   /** Every node that anything is known of. */
   public Collection<String> nodes() {
-    return Collections.unmodifiableCollection(books.nodes.keySet());
+    return Collections.unmodifiableCollection(ledgerState.nodes.keySet());
   }
 
   public Optional<NodeFacts> node(String name) {
-    NodeInfo book = books.nodes.get(name);
+    NodeInfo book = ledgerState.nodes.get(name);
     return book == null ? Optional.empty() : Optional.ofNullable(book.facts);
   }
 
   public Collection<Hold> holds(String node) {
-    NodeInfo book = books.nodes.get(node);
+    NodeInfo book = ledgerState.nodes.get(node);
     return book == null ? List.of() : Collections.unmodifiableCollection(book.holds.values());
   }
 
   /** The R that a pod without a stamp is measured with on this node. */
   public int replicasPerGpu(String node, String resource) {
-    NodeInfo book = books.nodes.get(node);
+    NodeInfo book = ledgerState.nodes.get(node);
     return book == null ? 1 : book.replicasPerGpu(resource);
   }
 
@@ -460,7 +468,7 @@ public final class Ledger {
    * @param counted the holds that count
    */
   public NodeView view(String node, Predicate<Hold> counted, long nowMs) {
-    NodeInfo book = books.nodes.get(node);
+    NodeInfo book = ledgerState.nodes.get(node);
     return book == null
         ? new NodeView(node, NodeView.Availability.SILENT, List.of())
         : book.view(counted, nowMs - timing.newcomerMs());
@@ -468,7 +476,7 @@ public final class Ledger {
 
   /** Another number after each change of what {@link #view} says; 0 of a node never heard of. */
   public long version(String node) {
-    NodeInfo book = books.nodes.get(node);
+    NodeInfo book = ledgerState.nodes.get(node);
     return book == null ? 0 : book.version;
   }
 
@@ -488,7 +496,7 @@ public final class Ledger {
 
   /** Whether every node that should report has done so. */
   public boolean allReported() {
-    return books.nodes.values().stream()
+    return ledgerState.nodes.values().stream()
         .filter(b -> b.facts != null && b.facts.advertises())
         .allMatch(b -> b.state != null && b.live);
   }

@@ -152,6 +152,19 @@ public final class PodDraft {
     return this;
   }
 
+  /** {@code namespace/name}. */
+  public String key() {
+    return namespace + "/" + name;
+  }
+
+  public String uid() {
+    return uid;
+  }
+
+  public @Nullable String node() {
+    return node;
+  }
+
   /** What it requests beside GPUs; most pods are never asked for it. */
   public HostRequest host() {
     var sum = new HostRequest.Sum();

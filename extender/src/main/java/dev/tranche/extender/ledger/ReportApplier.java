@@ -16,12 +16,12 @@ final class ReportApplier {
   private static final long CHECK_EVERY_MS = 10_000;
 
   private final Timing timing;
-  private final LedgerState books;
+  private final LedgerState ledgerState;
   private boolean synced;
 
-  ReportApplier(Timing timing, LedgerState books) {
+  ReportApplier(Timing timing, LedgerState ledgerState) {
     this.timing = timing;
-    this.books = books;
+    this.ledgerState = ledgerState;
   }
 
   /** The informers have shown all that there is. */
@@ -47,7 +47,7 @@ final class ReportApplier {
 
   /** Its node must know a pod's GPUs until it starts; another replica may have retracted them. */
   void remind(Transition step, NodeInfo book, Hold hold) {
-    PodFacts pod = books.pods.get(hold.uid());
+    PodFacts pod = ledgerState.pods.get(hold.uid());
     boolean waits = pod == null || (!pod.running() && pod.listed());
     if (waits && hold.stage() != Stage.TENTATIVE && book.remind(hold, step.nowMs())) {
       step.say(new Decision.Assign(book.name, hold.assignment()));
@@ -59,7 +59,7 @@ final class ReportApplier {
    * replica has tried first may have been another place.
    */
   private Hold placedAgain(NodeInfo book, Hold hold) {
-    PodFacts pod = books.pods.get(hold.uid());
+    PodFacts pod = ledgerState.pods.get(hold.uid());
     if (pod == null || hold.confirmed() || hold.stage() != Stage.BOUND) {
       return hold;
     }
@@ -70,15 +70,15 @@ final class ReportApplier {
     }
     int replicasPerGpu = book.toldReplicasPerGpu(pod);
     Hold placed = hold.placed(said.get().placement(), said.get().exact(), false, replicasPerGpu);
-    books.put(book, placed);
+    ledgerState.put(book, placed);
     return placed;
   }
 
   private void echo(Transition step, NodeInfo book, Assignment echo) {
-    PodFacts pod = books.pods.get(echo.uid());
-    boolean over = books.tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
-    NodeInfo holder = books.holders.get(echo.uid());
-    boolean boundElsewhere = holder != null && holder != book && books.bound(echo.uid());
+    PodFacts pod = ledgerState.pods.get(echo.uid());
+    boolean over = ledgerState.tombstones.containsKey(echo.uid()) || (pod != null && pod.ended());
+    NodeInfo holder = ledgerState.holders.get(echo.uid());
+    boolean boundElsewhere = holder != null && holder != book && ledgerState.bound(echo.uid());
     if (over || boundElsewhere) {
       step.say(new Decision.Retract(book.name, echo.uid()));
     } else if (holder != null && holder != book) {
@@ -106,7 +106,7 @@ final class ReportApplier {
     }
     if (hold == null) {
       hold =
-          books.tentative(
+          ledgerState.tentative(
               uid,
               echo.key(),
               book,
@@ -114,7 +114,7 @@ final class ReportApplier {
               echo.placement(),
               echo.replicasPerGpu(),
               step);
-      books.put(book, hold);
+      ledgerState.put(book, hold);
     }
     if (hold.stage() != Stage.TENTATIVE) {
       return;
@@ -122,7 +122,7 @@ final class ReportApplier {
     long sinceMs = book.echoed.computeIfAbsent(uid, first -> step.nowMs());
     long untilMs = Math.min(step.nowMs() + timing.tentativeMs(), sinceMs + timing.unknownBindMs());
     if (untilMs > hold.expiresAtMs()) {
-      books.put(book, hold.until(untilMs));
+      ledgerState.put(book, hold.until(untilMs));
     }
     if (pod == null && step.nowMs() - sinceMs >= UNKNOWN_POD_MS) {
       // Its deletion may have been seen by nobody.
@@ -144,7 +144,7 @@ final class ReportApplier {
    * for the kubelet to take up this one.
    */
   Hold readBack(Transition step, NodeInfo book, Hold hold) {
-    PodFacts pod = books.pods.get(hold.uid());
+    PodFacts pod = ledgerState.pods.get(hold.uid());
     if (book.state == null || pod == null || pod.node() == null) {
       return hold;
     }
@@ -170,7 +170,7 @@ final class ReportApplier {
       return hold;
     }
     Hold confirmed = hold.placed(place, false, true);
-    books.put(book, confirmed);
+    ledgerState.put(book, confirmed);
     return confirmed;
   }
 }

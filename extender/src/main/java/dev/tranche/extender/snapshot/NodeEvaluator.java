@@ -26,7 +26,7 @@ public final class NodeEvaluator {
   public static final String LATE = "the decision took too long; this is tried again";
 
   private final Ledger ledger;
-  private final ClusterSnapshot fleet;
+  private final ClusterSnapshot snapshot;
   private final NodeFitCache evaluations;
   private final Policy policy;
   private final LongSupplier clockMs;
@@ -39,12 +39,12 @@ public final class NodeEvaluator {
    */
   public NodeEvaluator(
       Ledger ledger,
-      ClusterSnapshot fleet,
+      ClusterSnapshot snapshot,
       NodeFitCache evaluations,
       Policy policy,
       LongSupplier clockMs) {
     this.ledger = ledger;
-    this.fleet = fleet;
+    this.snapshot = snapshot;
     this.evaluations = evaluations;
     this.policy = policy;
     this.clockMs = clockMs;
@@ -70,7 +70,7 @@ public final class NodeEvaluator {
   }
 
   public NodeFit evaluate(PodFacts pod, String node) {
-    return forPod(pod).of(node, NodeNames.NO_NUMBER);
+    return forPod(pod).of(node);
   }
 
   /** {@link #evaluate} for many nodes at one moment. */
@@ -96,13 +96,10 @@ public final class NodeEvaluator {
       this.alone = own.isEmpty() && ledger.nominations() == 0;
     }
 
-    /**
-     * @param number of the node's name, as in {@link NodeNames}
-     */
-    public NodeFit of(String node, int number) {
+    public NodeFit of(String node) {
       return alone || !seenOtherwise(node, own)
-          ? page.of(node, number, nowMs)
-          : fleet.evaluate(pod, node, chosen, before(pod), nowMs);
+          ? page.of(node, nowMs)
+          : snapshot.evaluate(pod, node, chosen, before(pod), nowMs);
     }
 
     /** The decision has taken too long. */
@@ -117,7 +114,7 @@ public final class NodeEvaluator {
     String own = ownNode(pod);
     return node ->
         seenOtherwise(node, own)
-            ? fleet.seen(
+            ? snapshot.seen(
                 node, new ClusterSnapshot.Present(before(pod), Set.of()).without(pod), nowMs)
             : evaluations.seen(node, nowMs);
   }
@@ -157,7 +154,7 @@ public final class NodeEvaluator {
   /** As if these pods had ended. */
   public NodeFit evaluateWithout(PodFacts pod, String node, Set<String> gone) {
     var present = new ClusterSnapshot.Present(before(pod), gone);
-    return fleet.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
+    return snapshot.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
   }
 
   /**
@@ -171,7 +168,7 @@ public final class NodeEvaluator {
             (hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
                 || ledger.nominated(hold.uid());
     var present = new ClusterSnapshot.Present(before(pod).and(settled), leaving);
-    return fleet.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
+    return snapshot.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
   }
 
   /** A GPU that is held for a nominated pod is not held against one of higher priority. */

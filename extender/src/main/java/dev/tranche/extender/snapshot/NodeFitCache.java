@@ -34,7 +34,7 @@ public final class NodeFitCache {
 
   private final Ledger ledger;
   private final LoadCache loads;
-  private final ClusterSnapshot fleet;
+  private final ClusterSnapshot snapshot;
   private final Map<String, Slot> slots = new HashMap<>();
   private final Map<Shape, Page> pages =
       new LinkedHashMap<>(SHAPES_MAX, 0.75f, true) {
@@ -44,18 +44,13 @@ public final class NodeFitCache {
         }
       };
 
-  /** By the numbers of their names: which name that was, and the node's slot. */
-  private @Nullable String[] names = new String[0];
-
-  private @Nullable Slot[] numbered = new Slot[0];
-
   /** Lines of nodes that were forgotten. */
   private final Deque<Integer> freed = new ArrayDeque<>();
 
-  public NodeFitCache(Ledger ledger, LoadCache loads, ClusterSnapshot fleet) {
+  public NodeFitCache(Ledger ledger, LoadCache loads, ClusterSnapshot snapshot) {
     this.ledger = ledger;
     this.loads = loads;
-    this.fleet = fleet;
+    this.snapshot = snapshot;
   }
 
   /** All that decides on a pod's placement, beside the node. */
@@ -71,9 +66,6 @@ public final class NodeFitCache {
     final int line;
 
     boolean changed = true;
-
-    /** Nothing is remembered of the node any more. */
-    boolean forgotten;
 
     /** After that time alone has changed it. */
     long untilMs;
@@ -92,7 +84,7 @@ public final class NodeFitCache {
   final class Page {
     private final PodFacts example;
     private final Policy policy;
-    private final Map<Integer, GpuRequest> asks = new HashMap<>();
+    private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
 
     /** Each holds for as long as its node looks the same, and is dropped then. */
     private @Nullable NodeFit[] evaluations = new NodeFit[0];
@@ -102,18 +94,16 @@ public final class NodeFitCache {
       this.policy = policy;
     }
 
-    /**
-     * @param number of the node's name, as in {@link NodeNames}
-     */
-    NodeFit of(String node, int number, long nowMs) {
-      Slot slot = number < 0 ? slot(node) : slot(node, number);
+    NodeFit of(String node, long nowMs) {
+      Slot slot = slot(node);
       ClusterSnapshot.Seen seen = seen(slot, node, nowMs);
       NodeFit known = slot.line < evaluations.length ? evaluations[slot.line] : null;
       if (known != null) {
         return known;
       }
       GpuRequest ask =
-          asks.computeIfAbsent(ledger.replicasPerGpu(node, example.resource()), example::ask);
+          requestsByReplicas.computeIfAbsent(
+              ledger.replicasPerGpu(node, example.resource()), example::ask);
       NodeFit evaluation = ClusterSnapshot.evaluate(node, ask, seen, policy);
       keep(slot.line, evaluation);
       return evaluation;
@@ -164,7 +154,7 @@ public final class NodeFitCache {
     if (before != null && !slot.changed && nowMs < slot.untilMs) {
       return before;
     }
-    ClusterSnapshot.Seen fresh = fleet.seen(node, ClusterSnapshot.Present.ALL, nowMs);
+    ClusterSnapshot.Seen fresh = snapshot.seen(node, ClusterSnapshot.Present.ALL, nowMs);
     if (before != null && before.equals(fresh)) {
       fresh = before;
     } else {
@@ -174,26 +164,6 @@ public final class NodeFitCache {
     slot.changed = false;
     slot.untilMs = until(node, fresh, nowMs);
     return fresh;
-  }
-
-  /** By the number of its name, as in {@link NodeNames}, it is found without a look at the name. */
-  @SuppressWarnings("ReferenceEquality") // For as long as a number is a name's, that is one string.
-  private Slot slot(String node, int number) {
-    if (number >= names.length) {
-      names = Arrays.copyOf(names, number + 1 + number / 4);
-      numbered = Arrays.copyOf(numbered, names.length);
-    }
-    if (!ledger.changes.isEmpty()) {
-      follow();
-    }
-    Slot known = names[number] == node ? numbered[number] : null;
-    if (known != null && !known.forgotten) {
-      return known;
-    }
-    names[number] = node;
-    Slot found = slot(node);
-    numbered[number] = found;
-    return found;
   }
 
   /**
@@ -214,9 +184,7 @@ public final class NodeFitCache {
     }
     // kube-scheduler may ask about a node that is gone, after we have forgotten it.
     if (!known(node)) {
-      Slot none = new Slot(UNKNOWN);
-      none.forgotten = true;
-      return none;
+      return new Slot(UNKNOWN);
     }
     var fresh = new Slot(freed.isEmpty() ? slots.size() : freed.remove());
     slots.put(node, fresh);
@@ -251,7 +219,7 @@ public final class NodeFitCache {
 
   /** Before the cache of loads is told of these readings; they may change every node. */
   public void learn(Event.Reported report, Map<String, LoadReading> readings) {
-    if (fleet.learn(report, readings)) {
+    if (snapshot.learn(report, readings)) {
       // What newcomers may use is expected otherwise now.
       slots.values().forEach(slot -> slot.changed = true);
     }
@@ -276,8 +244,6 @@ public final class NodeFitCache {
   public void forget(String node) {
     Slot slot = slots.remove(node);
     if (slot != null) {
-      slot.forgotten = true;
-      slot.seen = null;
       drop(slot.line);
       freed.add(slot.line);
     }

@@ -28,7 +28,7 @@ import org.slf4j.LoggerFactory;
  * follow, and keeps what is derived from it in step. Confined to the loop.
  */
 public final class StateWriter {
-  private static final Logger log = LoggerFactory.getLogger(StateWriter.class);
+  private static final Logger LOG = LoggerFactory.getLogger(StateWriter.class);
 
   private final Ledger ledger;
   private final LoadCache loads;
@@ -127,7 +127,7 @@ public final class StateWriter {
         case Decision.RoomGrew(String node) -> waiting.changed(node);
         case Decision.Drifted(String node, String key, var assigned, var actual) -> {
           metrics.drift();
-          log.warn(
+          LOG.warn(
               "pod {} on node {} was assigned {} but the kubelet gave it {}",
               key,
               node,
@@ -137,7 +137,7 @@ public final class StateWriter {
         case Decision.CheckPod check -> podChecks.check(check, clockMs.getAsLong(), this::apply);
         case Decision.Expired(String node, String key) -> {
           metrics.expired();
-          log.debug("the hold of pod {} on node {} was never bound", key, node);
+          LOG.debug("the hold of pod {} on node {} was never bound", key, node);
         }
       }
     }
@@ -145,7 +145,7 @@ public final class StateWriter {
   }
 
   private static void logFailure(Future<Void> acks) {
-    acks.onFailure(late -> log.debug("an assignment was not acknowledged: {}", late.getMessage()));
+    acks.onFailure(late -> LOG.debug("an assignment was not acknowledged: {}", late.getMessage()));
   }
 
   private void forget(String node) {

@@ -48,7 +48,7 @@ public final class UnschedulablePods {
 
   private final Ledger ledger;
   private final NodeFitCache evaluations;
-  private final ClusterSnapshot fleet;
+  private final ClusterSnapshot snapshot;
   private final ExtenderMetrics metrics;
   private final Map<String, Rejected> pods = new LinkedHashMap<>();
   private final Map<Shape, Kind> kinds = new LinkedHashMap<>();
@@ -109,7 +109,7 @@ public final class UnschedulablePods {
     final Map<String, Rejected> pods = new LinkedHashMap<>();
 
     /** By R. A list of names may be long, so it is read once. */
-    private final Map<Integer, GpuRequest> asks = new HashMap<>();
+    private final Map<Integer, GpuRequest> requestsByReplicas = new HashMap<>();
 
     Kind(Shape shape) {
       this.shape = shape;
@@ -117,7 +117,7 @@ public final class UnschedulablePods {
     }
 
     GpuRequest ask(PodFacts pod, int nodeReplicas) {
-      return asks.computeIfAbsent(nodeReplicas, pod::ask);
+      return requestsByReplicas.computeIfAbsent(nodeReplicas, pod::ask);
     }
   }
 
@@ -132,10 +132,10 @@ public final class UnschedulablePods {
   }
 
   public UnschedulablePods(
-      Ledger ledger, NodeFitCache evaluations, ClusterSnapshot fleet, ExtenderMetrics metrics) {
+      Ledger ledger, NodeFitCache evaluations, ClusterSnapshot snapshot, ExtenderMetrics metrics) {
     this.ledger = ledger;
     this.evaluations = evaluations;
-    this.fleet = fleet;
+    this.snapshot = snapshot;
     this.metrics = metrics;
   }
 
@@ -268,7 +268,7 @@ public final class UnschedulablePods {
       if (holds) {
         // Its own hold does not count: it sees another room than the others.
         ClusterSnapshot.Seen own =
-            fleet.seen(node, ClusterSnapshot.Present.ALL.without(pod), nowMs);
+            snapshot.seen(node, ClusterSnapshot.Present.ALL.without(pod), nowMs);
         if (fits(rejected, own, node, policyOf)) {
           wakes.add(rejected);
         }

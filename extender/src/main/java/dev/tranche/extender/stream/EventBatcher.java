@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory;
  * for one report each, would cost that loop as much as the reports. Confined to one event loop.
  */
 final class EventBatcher implements Executor {
-  private static final Logger log = LoggerFactory.getLogger(EventBatcher.class);
+  private static final Logger LOG = LoggerFactory.getLogger(EventBatcher.class);
 
   /** Between so many, that loop may turn to something else. */
   static final int AT_ONCE_MAX = 32;
@@ -51,7 +51,7 @@ final class EventBatcher implements Executor {
     try {
       task.run();
     } catch (Throwable bug) {
-      log.error("cannot apply what a node's stream sent", bug);
+      LOG.error("cannot apply what a node's stream sent", bug);
     }
   }
 }

@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory;
 
 /** The open streams, one per node: the newest. */
 public final class NodeStreams implements NodePlugins {
-  private static final Logger log = LoggerFactory.getLogger(NodeStreams.class);
+  private static final Logger LOG = LoggerFactory.getLogger(NodeStreams.class);
 
   /** Nobody waits for these; a node that is that late is lost anyway. */
   private static final long UNHURRIED_MS = 10_000;
@@ -99,7 +99,7 @@ public final class NodeStreams implements NodePlugins {
   private void carry(NodeStream stream, NodeDirective.Builder directive) {
     stream
         .send(named(stream.node, directive), UNHURRIED_MS)
-        .onFailure(late -> log.debug("node {}: {}", stream.node, late.getMessage()));
+        .onFailure(late -> LOG.debug("node {}: {}", stream.node, late.getMessage()));
   }
 
   /**

@@ -73,7 +73,7 @@ public final class StreamServer extends VerticleBase {
   private static final long KEPT_BYTES_MAX = Runtime.getRuntime().maxMemory() / 16;
 
   private static final String BEARER = "Bearer ";
-  private static final Logger log = LoggerFactory.getLogger(StreamServer.class);
+  private static final Logger LOG = LoggerFactory.getLogger(StreamServer.class);
 
   private final SocketAddress address;
   private final LimitedTransport transport;
@@ -183,8 +183,8 @@ public final class StreamServer extends VerticleBase {
 
   private void connect(GrpcServerRequest<NodeReport, NodeDirective> request) {
     request.pause();
-    request.errorHandler(error -> log.debug("a stream failed: {}", error));
-    request.exceptionHandler(lost -> log.debug("a stream was lost: {}", lost.toString()));
+    request.errorHandler(error -> LOG.debug("a stream failed: {}", error));
+    request.exceptionHandler(lost -> LOG.debug("a stream was lost: {}", lost.toString()));
     String authorization = request.headers().get("authorization");
     if (authorization == null || !authorization.startsWith(BEARER)) {
       refuse(request, "metadata authorization: Bearer <token> is missing");
@@ -217,7 +217,7 @@ public final class StreamServer extends VerticleBase {
     refused.increment();
     String address = request.connection().remoteAddress().hostAddress();
     if (callers.worthALine(address, clockMs.getAsLong())) {
-      log.warn("refused a node's stream from {}: {}", address, why);
+      LOG.warn("refused a node's stream from {}: {}", address, why);
     }
     Streams.end(request.response(), GrpcStatus.UNAUTHENTICATED, why);
   }
@@ -236,7 +236,7 @@ public final class StreamServer extends VerticleBase {
     request.endHandler(end -> close(stream, GrpcStatus.OK, "the node ended it"));
     request.response().exceptionHandler(lost -> close(stream, GrpcStatus.UNAVAILABLE, "lost"));
     streams.opened(stream);
-    log.info("node {} opened its stream", node);
+    LOG.info("node {} opened its stream", node);
     request.resume();
   }
 
@@ -248,7 +248,7 @@ public final class StreamServer extends VerticleBase {
     if (!brief && !report.getNode().equals(stream.node)) {
       refused.increment();
       if (callers.worthALine(stream.node, clockMs.getAsLong())) {
-        log.warn(
+        LOG.warn(
             "refused a report of node {} that names node \"{}\"", stream.node, report.getNode());
       }
       String why = "reports are for the node of the token, " + stream.node;
@@ -297,7 +297,7 @@ public final class StreamServer extends VerticleBase {
   private void end(NodeStream stream, Counter cause, GrpcStatus status, String why) {
     cause.increment();
     if (callers.worthALine(stream.node, clockMs.getAsLong())) {
-      log.warn("ended the stream of node {}: {}", stream.node, why);
+      LOG.warn("ended the stream of node {}: {}", stream.node, why);
     }
     close(stream, status, why);
   }
@@ -305,7 +305,7 @@ public final class StreamServer extends VerticleBase {
   private void close(NodeStream stream, GrpcStatus status, String why) {
     stream.close(status, why);
     if (streams.closed(stream)) {
-      log.info("the stream of node {} closed: {}", stream.node, why);
+      LOG.info("the stream of node {} closed: {}", stream.node, why);
       // After its last report, which may be waiting.
       ledger.execute(() -> state.apply(new Event.StreamLost(stream.node)));
     }

@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory;
 
 /** Ends a call with a status, whatever state it is in. */
 final class Streams {
-  private static final Logger log = LoggerFactory.getLogger(Streams.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Streams.class);
 
   private Streams() {}
 
@@ -17,9 +17,9 @@ final class Streams {
           .status(status)
           .statusMessage(why)
           .end()
-          .onFailure(gone -> log.debug("a stream was gone before its end: {}", why));
+          .onFailure(gone -> LOG.debug("a stream was gone before its end: {}", why));
     } catch (IllegalStateException cancelled) {
-      log.debug("a stream was cancelled before its end: {}", why);
+      LOG.debug("a stream was cancelled before its end: {}", why);
     }
   }
 }

@@ -29,7 +29,7 @@ public final class Bind {
   /** From the decision until the Binding is sent: kube-scheduler waits for 10 s by our chart. */
   static final long SEND_WITHIN_MS = 5_000;
 
-  private static final Logger log = LoggerFactory.getLogger(Bind.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Bind.class);
 
   private final ReadinessGate readiness;
   private final Ledger ledger;
@@ -164,7 +164,7 @@ public final class Bind {
 
   /** By a defect of ours, errors included; the Binding may have been sent before. */
   private Optional<String> failed(PodFacts pod, NodeFit now, Placement place, Throwable bug) {
-    log.error("bind of pod {} failed", pod.key(), bug);
+    LOG.error("bind of pod {} failed", pod.key(), bug);
     return settle(pod, now, place, new BindOutcome.Unknown(bug.toString()));
   }
 

@@ -14,7 +14,6 @@ import dev.tranche.extender.score.TopK;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
-import dev.tranche.extender.snapshot.NodeNames;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.ReadinessGate;
@@ -132,7 +131,7 @@ public final class Filter {
       if (i % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && now.late()) {
         return new Answer.Undecided(NodeEvaluator.LATE);
       }
-      NodeFit evaluation = now.of(names.get(i), NodeNames.number(names, i));
+      NodeFit evaluation = now.of(names.get(i));
       (evaluation.fits() ? fitting : refused).add(evaluation);
       all.add(evaluation.idleness());
     }
@@ -167,7 +166,7 @@ public final class Filter {
     evaluator.spare(all.scarce());
     if (evaluator.policyOf(pod) != before) {
       NodeEvaluator.ForPod now = evaluator.forPod(pod);
-      fitting.replaceAll(e -> now.of(e.node(), NodeNames.NO_NUMBER));
+      fitting.replaceAll(e -> now.of(e.node()));
     }
   }
 

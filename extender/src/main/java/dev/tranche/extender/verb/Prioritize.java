@@ -12,7 +12,6 @@ import dev.tranche.extender.score.Scores;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
-import dev.tranche.extender.snapshot.NodeNames;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
@@ -25,7 +24,7 @@ import org.slf4j.LoggerFactory;
 
 /** How good the nodes are that fit. Never fails: kube-scheduler swallows errors here. */
 public final class Prioritize {
-  private static final Logger log = LoggerFactory.getLogger(Prioritize.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Prioritize.class);
 
   private final ReadinessGate readiness;
   private final Ledger ledger;
@@ -57,7 +56,7 @@ public final class Prioritize {
     try {
       return readiness.notDeciding().isEmpty() ? scored(pod, names) : equal(names);
     } catch (RuntimeException | LinkageError bug) {
-      log.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
+      LOG.error("prioritize of pod {} failed; all nodes score alike", pod.key(), bug);
       return equal(names);
     }
   }
@@ -74,13 +73,12 @@ public final class Prioritize {
     var evaluations = new ArrayList<NodeFit>();
     var scores = new LinkedHashMap<String, Integer>();
     NodeEvaluator.ForPod now = evaluator.forPod(pod);
-    for (int i = 0; i < names.size(); i++) {
-      String name = names.get(i);
+    for (String name : names) {
       if (now.late()) {
         return equal(names);
       }
       scores.put(name, 0);
-      NodeFit evaluation = now.of(name, NodeNames.number(names, i));
+      NodeFit evaluation = now.of(name);
       if (evaluation.fits()) {
         evaluations.add(evaluation);
       }

@@ -2,15 +2,11 @@ package dev.tranche.extender.watch;
 
 import com.google.protobuf.CodedInputStream;
 import dev.tranche.extender.ledger.PodDraft;
-import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.score.packing.HostRequest;
 import java.io.IOException;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Reads of a Pod's protobuf message what {@link PodReader} reads of its JSON.
@@ -22,12 +18,8 @@ import org.jspecify.annotations.Nullable;
 final class PodMessage {
   private final PodDraft draft = new PodDraft();
   private final Map<String, String> overhead = new HashMap<>();
-  private String namespace = "";
-  private String name = "";
-  private String uid = "";
   private String resourceVersion = "";
   private String scheduler = "";
-  private @Nullable String node;
 
   PodMessage read(CodedInputStream in) throws IOException {
     ProtobufFields.fields(
@@ -42,30 +34,16 @@ final class PodMessage {
     return this;
   }
 
-  WatchedPod shown(List<String> resources, boolean packs) {
-    draft.identity(namespace, name, uid).overhead(overhead);
-    Optional<PodFacts> facts = draft.facts(resources);
-    Optional<String> unmetShare = draft.unmetShare(resources);
-    boolean matters = packs || facts.isPresent() || unmetShare.isPresent();
-    HostRequest host = matters ? draft.host() : HostRequest.NONE;
-    return new WatchedPod(
-        namespace + "/" + name,
-        uid,
-        resourceVersion,
-        node,
-        draft.ended(),
-        facts,
-        host,
-        scheduler,
-        unmetShare,
-        matters);
+  WatchedPod watched(List<String> resources, boolean packs) {
+    draft.overhead(overhead);
+    return WatchedPod.of(draft, resourceVersion, scheduler, resources, packs);
   }
 
   private boolean metadata(CodedInputStream in, int number) throws IOException {
     switch (number) {
-      case 1 -> name = in.readString();
-      case 3 -> namespace = in.readString();
-      case 5 -> uid = in.readString();
+      case 1 -> draft.name(in.readString());
+      case 3 -> draft.namespace(in.readString());
+      case 5 -> draft.uid(in.readString());
       case 6 -> resourceVersion = in.readString();
       case 8 -> draft.createdAtMs(timeMs(in));
       case 9 -> draft.leaving(ProtobufFields.seconds(in) != 0);
@@ -85,11 +63,8 @@ final class PodMessage {
   private boolean spec(CodedInputStream in, int number) throws IOException {
     switch (number) {
       case 2 -> container(in, false);
-      case 10 -> {
-        node = in.readString();
-        draft.node(node);
-      }
-      case 19 -> scheduler = in.readString().intern();
+      case 10 -> draft.node(in.readString());
+      case 19 -> scheduler = in.readString();
       case 20 -> container(in, true);
       case 25 -> draft.priority(in.readInt32());
       case 32 -> ProtobufFields.quantity(in, overhead);

@@ -2,7 +2,6 @@ package dev.tranche.extender.watch;
 
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.score.packing.HostRequest;
 import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodList;
@@ -26,27 +25,14 @@ public final class PodReader {
         "/api/v1/pods",
         Pod.class,
         PodList.class,
-        pod -> shown(pod, resources, packs),
-        in -> new PodMessage().read(in).shown(resources, packs));
+        pod -> watched(pod, resources, packs),
+        in -> new PodMessage().read(in).watched(resources, packs));
   }
 
-  private static WatchedPod shown(Pod pod, List<String> resources, boolean packs) {
-    var meta = pod.getMetadata();
-    PodDraft draft = draft(pod);
-    Optional<PodFacts> facts = draft.facts(resources);
-    Optional<String> unmetShare = draft.unmetShare(resources);
-    boolean matters = packs || facts.isPresent() || unmetShare.isPresent();
-    return new WatchedPod(
-        meta.getNamespace() + "/" + meta.getName(),
-        meta.getUid(),
-        String.valueOf(meta.getResourceVersion()),
-        pod.getSpec().getNodeName(),
-        draft.ended(),
-        facts,
-        matters ? draft.host() : HostRequest.NONE,
-        Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "").intern(),
-        unmetShare,
-        matters);
+  private static WatchedPod watched(Pod pod, List<String> resources, boolean packs) {
+    String scheduler = Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "");
+    String version = String.valueOf(pod.getMetadata().getResourceVersion());
+    return WatchedPod.of(draft(pod), version, scheduler, resources, packs);
   }
 
   private static Map<String, String> requests(Container container) {

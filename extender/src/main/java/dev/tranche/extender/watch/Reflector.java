@@ -47,14 +47,14 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private static final int WATCH_S_MIN = 240;
 
   private static final int WATCH_S_MAX = 360;
-  private static final Logger log = LoggerFactory.getLogger(Reflector.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Reflector.class);
 
   private final KubernetesClient client;
   private final ResourceKind<?, T> kind;
   private final ObjectDecoder<?, T> codec;
   private final Sink<T> sink;
   private final LongSupplier clockMs;
-  private final WatchHealth pulse;
+  private final WatchHealth health;
 
   /** The uids of those that matter, by key. */
   private final Map<String, String> known = new HashMap<>();
@@ -84,7 +84,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
     this.codec = new ObjectDecoder<>(kind, client.getKubernetesSerialization());
     this.sink = sink;
     this.clockMs = clockMs;
-    this.pulse = new WatchHealth(kind.plural(), metrics, clockMs);
+    this.health = new WatchHealth(kind.plural(), metrics, clockMs);
     this.thread = Thread.ofVirtual().name("watch " + kind.path()).unstarted(this::run);
   }
 
@@ -118,8 +118,8 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   }
 
   private void failed(Throwable why) {
-    pulse.failed();
-    log.warn("cannot watch {}, will retry: {}", kind.path(), why.toString());
+    health.failed();
+    LOG.warn("cannot watch {}, will retry: {}", kind.path(), why.toString());
   }
 
   /** Never all replicas at once. */
@@ -159,7 +159,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       // Of one without a name we cannot say that it is not one of those.
       missing.forEach(this::gone);
     }
-    pulse.heard();
+    health.heard();
     sink.listed();
     return page.resourceVersion();
   }
@@ -243,7 +243,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       throw refused;
     }
     try {
-      pulse.heard();
+      health.heard();
       return end(watching, clockMs.getAsLong() + TimeUnit.SECONDS.toMillis(seconds + CALL_S_MAX));
     } catch (ExecutionException unreadable) {
       throw new IOException("an event of the watch", unreadable.getCause());
@@ -259,7 +259,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       try {
         return watching.ended.get(LOOK_S, TimeUnit.SECONDS);
       } catch (TimeoutException quiet) {
-        if (pulse.lost()) {
+        if (health.lost()) {
           failed(new TimeoutException("the watch has fallen silent"));
           return watching.stopped();
         }
@@ -271,9 +271,9 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   }
 
   private void unread(WatchEvent.Unread<T> object) {
-    pulse.unread();
+    health.unread();
     String name = object.key().isEmpty() ? "an object without a name" : object.key();
-    log.warn("{}: cannot read {}, skipping it: {}", kind.path(), name, object.why());
+    LOG.warn("{}: cannot read {}, skipping it: {}", kind.path(), name, object.why());
   }
 
   private void seen(T item) {
@@ -316,7 +316,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       if (ended.isDone()) {
         return;
       }
-      pulse.heard();
+      health.heard();
       try {
         take(decoding.decoded());
         socket.request();
@@ -338,7 +338,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
         }
         case WatchEvent.Bookmark<T>(String at) -> {
           version = at;
-          pulse.bookmark();
+          health.bookmark();
         }
         case WatchEvent.Unread<T> object -> {
           unread(object);
@@ -348,7 +348,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
           }
         }
         case WatchEvent.Ended<T>(int code, String message) -> {
-          log.debug("the watch of {} is over: {} {}", kind.path(), code, message);
+          LOG.debug("the watch of {} is over: {} {}", kind.path(), code, message);
           ended.complete("");
         }
       }

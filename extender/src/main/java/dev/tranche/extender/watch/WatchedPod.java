@@ -1,7 +1,9 @@
 package dev.tranche.extender.watch;
 
+import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
+import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
@@ -24,4 +26,29 @@ public record WatchedPod(
     String scheduler,
     Optional<String> unmetShare,
     boolean matters)
-    implements WatchedObject {}
+    implements WatchedObject {
+  /**
+   * @param packs whether what pods request beside GPUs is asked about
+   */
+  static WatchedPod of(
+      PodDraft draft,
+      String resourceVersion,
+      String scheduler,
+      List<String> resources,
+      boolean packs) {
+    Optional<PodFacts> facts = draft.facts(resources);
+    Optional<String> unmetShare = draft.unmetShare(resources);
+    boolean matters = packs || facts.isPresent() || unmetShare.isPresent();
+    return new WatchedPod(
+        draft.key(),
+        draft.uid(),
+        resourceVersion,
+        draft.node(),
+        draft.ended(),
+        facts,
+        matters ? draft.host() : HostRequest.NONE,
+        scheduler.intern(),
+        unmetShare,
+        matters);
+  }
+}

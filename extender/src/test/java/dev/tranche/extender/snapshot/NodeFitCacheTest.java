@@ -92,19 +92,15 @@ final class NodeFitCacheTest {
   }
 
   @Test
-  void numberOfAName_mayBecomeAnothers_andOutlivesItsNode() {
-    var pod = FakeWorld.pod("p", 3);
-    String a = new String(new char[] {'a'});
-    NodeEvaluator.ForPod evaluator = world.evaluator.forPod(pod);
-    assertThat(evaluator.of(a, 700)).isSameAs(of("a")).isSameAs(evaluator.of(a, 700));
-    assertThat(evaluator.of("b", 700)).isSameAs(of("b"));
-    assertThat(evaluator.of(a, 700)).isSameAs(of("a"));
+  void nodeThatComesBack_isLookedAtAnew() {
+    NodeEvaluator.ForPod evaluator = world.evaluator.forPod(FakeWorld.pod("p", 3));
+    assertThat(evaluator.of("a")).isSameAs(of("a")).isSameAs(evaluator.of("a"));
     world.state.apply(new Event.StreamLost("a"));
     world.state.apply(new Event.NodeGone("a"));
-    assertThat(evaluator.of(a, 700).silent()).isTrue();
+    assertThat(evaluator.of("a").silent()).isTrue();
     world.report("a", new Gpu("a0", 0.7, 0));
-    assertThat(evaluator.of(a, 700)).isSameAs(of("a"));
-    assertThat(evaluator.of(a, 700).fits()).isTrue();
+    assertThat(evaluator.of("a")).isSameAs(of("a"));
+    assertThat(evaluator.of("a").fits()).isTrue();
   }
 
   @Test

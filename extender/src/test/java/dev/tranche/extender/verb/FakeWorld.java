@@ -106,10 +106,10 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   private FakeWorld(Policy policy, MemoryGuard guard, MeterRegistry registry) {
     this.registry = registry;
     this.metrics = new ExtenderMetrics(registry);
-    var fleet = new ClusterSnapshot(ledger, loads, Timing.DEFAULT, guard);
-    evaluations = new NodeFitCache(ledger, loads, fleet);
-    evaluator = new NodeEvaluator(ledger, fleet, evaluations, policy, this::nowMs);
-    waiting = new UnschedulablePods(ledger, evaluations, fleet, metrics);
+    var snapshot = new ClusterSnapshot(ledger, loads, Timing.DEFAULT, guard);
+    evaluations = new NodeFitCache(ledger, loads, snapshot);
+    evaluator = new NodeEvaluator(ledger, snapshot, evaluations, policy, this::nowMs);
+    waiting = new UnschedulablePods(ledger, evaluations, snapshot, metrics);
     state =
         new StateWriter(
             ledger,

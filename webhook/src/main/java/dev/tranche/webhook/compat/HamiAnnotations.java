@@ -1,11 +1,11 @@
 package dev.tranche.webhook.compat;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
-import dev.tranche.webhook.pod.QuotedText;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.PlacementAnnotations;
@@ -125,7 +125,7 @@ public final class HamiAnnotations {
     } else {
       String allowed = "hami-core and mps";
       pod.refuse(
-          Denial.OTHERS_VALUE_UNKNOWN.of(MODE, QuotedText.of(mode), SharingSystem.HAMI, allowed));
+          Denial.OTHERS_VALUE_UNKNOWN.of(MODE, Printable.value(mode), SharingSystem.HAMI, allowed));
     }
   }
 

@@ -1,8 +1,8 @@
 package dev.tranche.webhook.compat;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.Denial;
-import dev.tranche.webhook.pod.QuotedText;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Wanted;
 import java.util.Map;
@@ -90,7 +90,7 @@ final class KaiAnnotations {
       pod.say(SharingSystem.KAI, MEMORY, memory, Names.GPU_MEMORY, memory.strip() + "Mi");
     } else {
       pod.refuse(
-          Denial.OTHERS_MEMORY_MALFORMED.of(MEMORY, QuotedText.of(memory), Names.GPU_MEMORY));
+          Denial.OTHERS_MEMORY_MALFORMED.of(MEMORY, Printable.value(memory), Names.GPU_MEMORY));
     }
   }
 
@@ -110,9 +110,9 @@ final class KaiAnnotations {
           Denial.OTHERS_WORD_TWICE.of(
               requestKey,
               SharingSystem.KAI,
-              QuotedText.of(request),
+              Printable.value(request),
               limitKey,
-              QuotedText.of(limit)));
+              Printable.value(limit)));
     } else if (limit != null && limitBytes > 0) {
       pod.say(SharingSystem.KAI, limitKey, limit, Names.GPU_MEMORY_OF + container, limit.strip());
       if (request != null && requestBytes > 0 && requestBytes < limitBytes) {
@@ -141,7 +141,7 @@ final class KaiAnnotations {
     } else {
       String allowed = "sm-sharing and time-slicing";
       pod.refuse(
-          Denial.OTHERS_VALUE_UNKNOWN.of(key, QuotedText.of(value), SharingSystem.KAI, allowed));
+          Denial.OTHERS_VALUE_UNKNOWN.of(key, Printable.value(value), SharingSystem.KAI, allowed));
     }
   }
 }

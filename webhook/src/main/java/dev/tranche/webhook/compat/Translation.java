@@ -3,12 +3,12 @@ package dev.tranche.webhook.compat;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Problem;
-import dev.tranche.webhook.pod.QuotedText;
 import dev.tranche.webhook.pod.Warning;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -129,12 +129,12 @@ public final class Translation {
       @Nullable String known,
       Runnable write) {
     if (known == null) {
-      warnings.add(Warning.OTHERS_WORD.of(theirs, dialect, ours, QuotedText.of(value)));
+      warnings.add(Warning.OTHERS_WORD.of(theirs, dialect, ours, Printable.value(value)));
       write.run();
     } else if (!known.strip().equals(value)) {
       problems.add(
           Denial.OTHERS_WORD_TWICE.of(
-              theirs, dialect, QuotedText.of(theirValue), ours, QuotedText.of(known)));
+              theirs, dialect, Printable.value(theirValue), ours, Printable.value(known)));
     }
   }
 
@@ -148,7 +148,7 @@ public final class Translation {
 
   void ignore(SharingSystem dialect, String theirs, String value) {
     if (++ignored <= IGNORED_MAX) {
-      warnings.add(Warning.OTHERS_WORD_IGNORED.of(theirs, QuotedText.of(value), dialect));
+      warnings.add(Warning.OTHERS_WORD_IGNORED.of(theirs, Printable.value(value), dialect));
     }
   }
 

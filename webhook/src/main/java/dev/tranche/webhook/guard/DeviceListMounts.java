@@ -13,14 +13,14 @@ final class DeviceListMounts {
 
   private DeviceListMounts() {}
 
-  static void sweep(Container container, GuardScan sweep) {
+  static void scan(Container container, GuardScan scan) {
     var closed = new ArrayList<Integer>();
     int index = 0;
     for (JsonNode mount : container.spec().path("volumeMounts")) {
       String path = HostPaths.plain(mount.path("mountPath").asText(""));
       boolean names = HostPaths.at(path, "/var" + FOLDER) || HostPaths.at(path, FOLDER);
       if (names
-          && sweep.take(
+          && scan.take(
               Finding.DEVICE_LIST_MOUNT,
               "container \"%s\" mounts %s, which names a GPU to the runtime",
               container.name(),
@@ -29,6 +29,6 @@ final class DeviceListMounts {
       }
       index++;
     }
-    sweep.removeAll(closed, container.path("volumeMounts"));
+    scan.removeAll(closed, container.path("volumeMounts"));
   }
 }

@@ -46,99 +46,63 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
 
   static final List<GpuAccess> ALL =
       List.of(
-          of(Kind.PATH_PREFIX, "/dev/nvidia", HOST_DEVICES, "the GPUs' device files"),
-          of(Kind.PATH, "/dev/char", HOST_DEVICES, "the same by their numbers"),
-          of(Kind.PATH, "/dev/dri", HOST_DEVICES, "the GPUs as graphics cards"),
-          of(Kind.PATH, "/dev/vfio", HOST_DEVICES, "GPUs that are passed through to machines"),
-          of(Kind.PATH, "/dev/dxg", HOST_DEVICES, "the GPUs under WSL"),
-          of(
-              Kind.PATH,
-              "/run/nvidia/driver/dev",
-              HOST_DEVICES,
-              "device files of a driver in a container"),
-          of(
-              Kind.PATH,
-              "/run/nvidia/mps",
-              MPS_CONTROL,
-              "the MPS daemons: their clients run on the GPU"),
-          of(
+          prefix("/dev/nvidia", HOST_DEVICES, "the GPUs' device files"),
+          path("/dev/char", HOST_DEVICES, "the same by their numbers"),
+          path("/dev/dri", HOST_DEVICES, "the GPUs as graphics cards"),
+          path("/dev/vfio", HOST_DEVICES, "GPUs that are passed through to machines"),
+          path("/dev/dxg", HOST_DEVICES, "the GPUs under WSL"),
+          path("/run/nvidia/driver/dev", HOST_DEVICES, "device files of a driver in a container"),
+          path("/run/nvidia/mps", MPS_CONTROL, "the MPS daemons: their clients run on the GPU"),
+          new GpuAccess(
               Kind.FOLDER,
               "/proc",
               HOST_PROCESSES,
               "by /proc/PID/root, the node's whole file system"),
-          of(Kind.PATH, "/var/lib/kubelet/device-plugins", KUBELET_SOCKETS, REGISTERS),
-          of(Kind.PATH, "/var/lib/kubelet/pod-resources", KUBELET_SOCKETS, REGISTERS),
-          of(Kind.PATH, "/var/lib/kubelet/plugins_registry", KUBELET_SOCKETS, REGISTERS),
-          of(Kind.PATH_PREFIX, "/run/containerd/containerd.sock", RUNTIME_SOCKET, STARTS),
-          of(
-              Kind.PATH,
-              "/run/containerd/s",
-              RUNTIME_SOCKET,
-              "the shims' sockets: the same for one pod"),
-          of(Kind.PATH_PREFIX, "/run/k3s/containerd/containerd.sock", RUNTIME_SOCKET, STARTS),
-          of(Kind.PATH_PREFIX, "/run/k0s/containerd.sock", RUNTIME_SOCKET, STARTS),
-          of(Kind.PATH_PREFIX, "/run/docker/containerd/containerd.sock", RUNTIME_SOCKET, STARTS),
-          of(
-              Kind.PATH_PREFIX,
-              "/var/snap/microk8s/common/run/containerd.sock",
-              RUNTIME_SOCKET,
-              STARTS),
-          of(Kind.PATH, "/run/crio/crio.sock", RUNTIME_SOCKET, STARTS),
-          of(Kind.PATH, "/run/docker.sock", RUNTIME_SOCKET, STARTS),
-          of(Kind.PATH, "/run/cri-dockerd.sock", RUNTIME_SOCKET, STARTS),
-          of(Kind.PATH, "/run/podman/podman.sock", RUNTIME_SOCKET, STARTS),
-          of(Kind.PATH, "/run/nri", RUNTIME_SOCKET, PLUGS_IN),
-          of(Kind.PATH, "/opt/nri/plugins", RUNTIME_CONFIG, PLUGS_IN),
-          of(Kind.PATH, "/etc/nri/conf.d", RUNTIME_CONFIG, PLUGS_IN),
-          of(Kind.PATH, "/etc/containerd", RUNTIME_CONFIG, CONFIGURES),
-          of(Kind.PATH, "/etc/nvidia-container-runtime", RUNTIME_CONFIG, CONFIGURES),
-          of(Kind.PATH, "/etc/cdi", CDI_SPECS, "whoever writes there says what a CDI device is"),
-          of(Kind.PATH, "/run/cdi", CDI_SPECS, "the same"),
-          of(
+          path("/var/lib/kubelet/device-plugins", KUBELET_SOCKETS, REGISTERS),
+          path("/var/lib/kubelet/pod-resources", KUBELET_SOCKETS, REGISTERS),
+          path("/var/lib/kubelet/plugins_registry", KUBELET_SOCKETS, REGISTERS),
+          prefix("/run/containerd/containerd.sock", RUNTIME_SOCKET, STARTS),
+          path("/run/containerd/s", RUNTIME_SOCKET, "the shims' sockets: the same for one pod"),
+          prefix("/run/k3s/containerd/containerd.sock", RUNTIME_SOCKET, STARTS),
+          prefix("/run/k0s/containerd.sock", RUNTIME_SOCKET, STARTS),
+          prefix("/run/docker/containerd/containerd.sock", RUNTIME_SOCKET, STARTS),
+          prefix("/var/snap/microk8s/common/run/containerd.sock", RUNTIME_SOCKET, STARTS),
+          path("/run/crio/crio.sock", RUNTIME_SOCKET, STARTS),
+          path("/run/docker.sock", RUNTIME_SOCKET, STARTS),
+          path("/run/cri-dockerd.sock", RUNTIME_SOCKET, STARTS),
+          path("/run/podman/podman.sock", RUNTIME_SOCKET, STARTS),
+          path("/run/nri", RUNTIME_SOCKET, PLUGS_IN),
+          path("/opt/nri/plugins", RUNTIME_CONFIG, PLUGS_IN),
+          path("/etc/nri/conf.d", RUNTIME_CONFIG, PLUGS_IN),
+          path("/etc/containerd", RUNTIME_CONFIG, CONFIGURES),
+          path("/etc/nvidia-container-runtime", RUNTIME_CONFIG, CONFIGURES),
+          path("/etc/cdi", CDI_SPECS, "whoever writes there says what a CDI device is"),
+          path("/run/cdi", CDI_SPECS, "the same"),
+          new GpuAccess(
               Kind.ANNOTATION,
               CDI_PREFIX + "*",
               CDI_ANNOTATION,
               "the runtime adds the CDI devices that it names"),
-          of(
-              Kind.ANNOTATION,
-              "*devices.nri.io",
-              DEVICE_ANNOTATION,
-              "NRI's device injector adds the devices that it names"),
-          of(
-              Kind.ANNOTATION,
-              "*devices.nri.io/*",
-              DEVICE_ANNOTATION,
-              "the same, for one container"),
-          of(Kind.ANNOTATION, "mounts.nri.io", DEVICE_ANNOTATION, "it mounts paths of the node"),
-          of(Kind.ANNOTATION, "mounts.nri.io/*", DEVICE_ANNOTATION, "the same, for one container"),
-          of(
-              Kind.ANNOTATION,
-              "*devices.noderesource.dev",
-              DEVICE_ANNOTATION,
-              "the device injector by its newer name"),
-          of(
-              Kind.ANNOTATION,
-              "*devices.noderesource.dev/*",
-              DEVICE_ANNOTATION,
-              "the same, for one container"),
-          of(
-              Kind.ANNOTATION,
-              "mounts.noderesource.dev",
-              DEVICE_ANNOTATION,
-              "it mounts paths of the node"),
-          of(
-              Kind.ANNOTATION,
-              "mounts.noderesource.dev/*",
-              DEVICE_ANNOTATION,
-              "the same, for one container"),
-          of(
-              Kind.ANNOTATION,
-              "io.kubernetes.cri-o.Devices",
-              DEVICE_ANNOTATION,
-              "CRI-O adds the device files that it names"));
+          annotation("*devices.nri.io", "NRI's device injector adds the devices that it names"),
+          annotation("*devices.nri.io/*", "the same, for one container"),
+          annotation("mounts.nri.io", "it mounts paths of the node"),
+          annotation("mounts.nri.io/*", "the same, for one container"),
+          annotation("*devices.noderesource.dev", "the device injector by its newer name"),
+          annotation("*devices.noderesource.dev/*", "the same, for one container"),
+          annotation("mounts.noderesource.dev", "it mounts paths of the node"),
+          annotation("mounts.noderesource.dev/*", "the same, for one container"),
+          annotation("io.kubernetes.cri-o.Devices", "CRI-O adds the device files that it names"));
 
-  private static GpuAccess of(Kind kind, String place, Finding finding, String reason) {
-    return new GpuAccess(kind, place, finding, reason);
+  private static GpuAccess path(String place, Finding finding, String reason) {
+    return new GpuAccess(Kind.PATH, place, finding, reason);
+  }
+
+  private static GpuAccess prefix(String place, Finding finding, String reason) {
+    return new GpuAccess(Kind.PATH_PREFIX, place, finding, reason);
+  }
+
+  private static GpuAccess annotation(String key, String reason) {
+    return new GpuAccess(Kind.ANNOTATION, key, DEVICE_ANNOTATION, reason);
   }
 
   static List<GpuAccess> annotations() {

@@ -59,22 +59,22 @@ public final class Guard {
     if (pod.spec().path("os").path("name").asText("").equals("windows")) {
       return new Verdict.Admitted(JsonNodeFactory.instance.arrayNode(), List.of());
     }
-    var sweep = new GuardScan(mode);
+    var scan = new GuardScan(mode);
     if (pod.creation()) {
-      annotations(pod, sweep);
-      hostPaths.sweep(pod.spec(), sweep);
+      annotations(pod, scan);
+      hostPaths.scan(pod.spec(), scan);
     }
     boolean served = served(pod.spec());
     boolean hostPid = pod.spec().path("hostPID").asBoolean(false);
     var node = new Node(pod.spec().path("nodeName").asText(""));
     for (Container container : pod.containers()) {
-      Variables.sweep(container, asksForGpus(node, container.spec()), served, sweep);
+      Variables.scan(container, asksForGpus(node, container.spec()), served, scan);
       if (served) {
-        DeviceListMounts.sweep(container, sweep);
+        DeviceListMounts.scan(container, scan);
       }
       JsonNode security = container.spec().path("securityContext");
       if (security.path("privileged").asBoolean(false)) {
-        sweep.tell(
+        scan.tell(
             Finding.PRIVILEGED,
             "container \"%s\" is privileged, so every GPU of its node is open to it",
             container.name());
@@ -82,14 +82,14 @@ public final class Guard {
         tracing(security)
             .ifPresent(
                 capability ->
-                    sweep.tell(
+                    scan.tell(
                         Finding.HOST_PROCESSES,
                         "container \"%s\" has hostPID and the capability %s, so the files of all processes are open to it",
                         container.name(),
                         capability));
       }
     }
-    return sweep.verdict();
+    return scan.verdict();
   }
 
   /** A capability that opens {@code /proc/PID/root} of others' processes. */
@@ -108,7 +108,7 @@ public final class Guard {
     return rules.assumeDefaultRuntime() || !spec.path("runtimeClassName").asText("").isEmpty();
   }
 
-  private void annotations(GuardedPod pod, GuardScan sweep) {
+  private void annotations(GuardedPod pod, GuardScan scan) {
     pod.pod()
         .path("metadata")
         .path("annotations")
@@ -117,9 +117,9 @@ public final class Guard {
                 finding(key)
                     .ifPresent(
                         finding -> {
-                          if (sweep.take(
+                          if (scan.take(
                               finding, "annotation %s asks for \"%s\"", key, value.asText(""))) {
-                            sweep.remove("metadata", "annotations", key);
+                            scan.remove("metadata", "annotations", key);
                           }
                         }));
   }

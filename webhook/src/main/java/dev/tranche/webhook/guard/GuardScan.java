@@ -1,11 +1,9 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.node.ArrayNode;
-import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
+import dev.tranche.webhook.pod.JsonPatch;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
@@ -20,7 +18,7 @@ final class GuardScan {
   static final int OPERATIONS_MAX = 2_000;
 
   private final GuardMode mode;
-  private final ArrayNode patch = JsonNodeFactory.instance.arrayNode();
+  private final JsonPatch patch = new JsonPatch();
   private final List<FindingOutcome> found = new ArrayList<>();
 
   GuardScan(GuardMode mode) {
@@ -73,11 +71,15 @@ final class GuardScan {
 
   /** Also replaces what is there. */
   void put(JsonNode value, String... path) {
-    operation("add", path).set("value", value);
+    if (!full()) {
+      patch.add(value, path);
+    }
   }
 
   void remove(String... path) {
-    operation("remove", path);
+    if (!full()) {
+      patch.remove(path);
+    }
   }
 
   /**
@@ -96,7 +98,7 @@ final class GuardScan {
 
   /** A pod that takes a longer patch than any real one is refused rather than mended. */
   Verdict verdict() {
-    if (patch.size() > OPERATIONS_MAX) {
+    if (full()) {
       return new Verdict.Denied(
           found.stream()
               .map(f -> new FindingOutcome(f.finding(), f.what(), Outcome.DENIED, f.everyday()))
@@ -104,17 +106,10 @@ final class GuardScan {
     }
     return found.stream().anyMatch(f -> f.outcome() == Outcome.DENIED)
         ? new Verdict.Denied(found)
-        : new Verdict.Admitted(patch, found);
+        : new Verdict.Admitted(patch.operations(), found);
   }
 
-  private ObjectNode operation(String name, String... path) {
-    if (patch.size() > OPERATIONS_MAX) {
-      return JsonNodeFactory.instance.objectNode();
-    }
-    var pointer = new StringBuilder();
-    for (String segment : path) {
-      pointer.append('/').append(segment.replace("~", "~0").replace("/", "~1"));
-    }
-    return patch.addObject().put("op", name).put("path", pointer.toString());
+  private boolean full() {
+    return patch.operations().size() > OPERATIONS_MAX;
   }
 }

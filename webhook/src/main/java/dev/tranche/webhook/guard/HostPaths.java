@@ -33,7 +33,7 @@ final class HostPaths {
     this.places = List.copyOf(places);
   }
 
-  void sweep(JsonNode spec, GuardScan sweep) {
+  void scan(JsonNode spec, GuardScan scan) {
     for (JsonNode volume : spec.path("volumes")) {
       JsonNode host = volume.path("hostPath");
       if (host.isObject()) {
@@ -41,7 +41,7 @@ final class HostPaths {
         finding(path)
             .ifPresent(
                 finding ->
-                    sweep.tell(
+                    scan.tell(
                         finding,
                         "volume \"%s\" is the node's %s",
                         volume.path("name").asText(""),

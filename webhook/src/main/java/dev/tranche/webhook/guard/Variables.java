@@ -31,7 +31,7 @@ final class Variables {
    * @param served whether the nvidia runtime may run the container: nobody else reads {@link
    *     #NAME}, whereas the limits of MPS are read by CUDA itself
    */
-  static void sweep(Container container, boolean asksForGpus, boolean served, GuardScan sweep) {
+  static void scan(Container container, boolean asksForGpus, boolean served, GuardScan scan) {
     List<String> watched = watched(asksForGpus, served);
     var places = new ArrayList<Integer>();
     int index = -1;
@@ -47,7 +47,7 @@ final class Variables {
       places.add(index);
       if (!name.equals(NAME)) {
         close |=
-            sweep.take(
+            scan.take(
                 Finding.MPS_LIMIT,
                 "container \"%s\" sets %s, which follows from its share",
                 container.name(),
@@ -58,7 +58,7 @@ final class Variables {
       String value = variable.path("value").asText("");
       if (variable.path("valueFrom").isObject()) {
         close |=
-            sweep.take(
+            scan.take(
                 Finding.ENV_VALUE_FROM,
                 "container \"%s\" sets %s from elsewhere",
                 container.name(),
@@ -67,26 +67,26 @@ final class Variables {
         ours = value.equals(VOID);
       } else {
         close |=
-            sweep.take(
+            scan.take(
                 Finding.ENV, "container \"%s\" sets %s to \"%s\"", container.name(), NAME, value);
       }
     }
     List<String> taken = taken(container, watched);
     if (asksForGpus) {
       // The void of an earlier call, before some other webhook added the request.
-      if (close || (ours && sweep.changes())) {
-        sweep.removeAll(places, container.path("env"));
+      if (close || (ours && scan.changes())) {
+        scan.removeAll(places, container.path("env"));
       }
       if (!taken.isEmpty()) {
-        sweep.tell(Finding.ENV_FROM, taking(taken), container.name());
+        scan.tell(Finding.ENV_FROM, taking(taken), container.name());
       }
     } else if (close) {
-      sweep.removeAll(places, container.path("env"));
-      sweep.put(voided(), container.path("env", "-"));
-    } else if (served && count == 0 && sweep.changes()) {
-      putVoid(container, sweep);
+      scan.removeAll(places, container.path("env"));
+      scan.put(voided(), container.path("env", "-"));
+    } else if (served && count == 0 && scan.changes()) {
+      putVoid(container, scan);
     } else if (count == 0 && !taken.isEmpty()) {
-      sweep.tellQuietly(Finding.ENV_FROM, taking(taken), container.name());
+      scan.tellQuietly(Finding.ENV_FROM, taking(taken), container.name());
     }
   }
 
@@ -118,11 +118,11 @@ final class Variables {
         .toList();
   }
 
-  private static void putVoid(Container container, GuardScan sweep) {
+  private static void putVoid(Container container, GuardScan scan) {
     if (container.spec().path("env").isEmpty()) {
-      sweep.put(JsonNodeFactory.instance.arrayNode().add(voided()), container.path("env"));
+      scan.put(JsonNodeFactory.instance.arrayNode().add(voided()), container.path("env"));
     } else {
-      sweep.put(voided(), container.path("env", "-"));
+      scan.put(voided(), container.path("env", "-"));
     }
   }
 

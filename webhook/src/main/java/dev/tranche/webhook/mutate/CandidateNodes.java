@@ -33,7 +33,7 @@ record CandidateNodes(List<GpuNode> admitted, List<GpuNode> able, List<GpuNode> 
   }
 
   static CandidateNodes of(
-      PodView pod, GpuRequests asks, List<GpuNode> nodes, MutationRules rules) {
+      PodView pod, GpuRequests requests, List<GpuNode> nodes, MutationRules rules) {
     var selection = new NodeSelection(pod.spec());
     var products = new ProductList(pod.annotations().get(Names.GPU_MODEL));
     String nodeName = pod.text("nodeName");
@@ -44,8 +44,8 @@ record CandidateNodes(List<GpuNode> admitted, List<GpuNode> able, List<GpuNode> 
             .filter(products::admits)
             .filter(selection::admits)
             .toList();
-    long wantedBytes = asks.memoryBytesMax().orElse(0);
-    int wantedGpus = asks.gpusMax();
+    long wantedBytes = requests.memoryBytesMax().orElse(0);
+    int wantedGpus = requests.gpusMax();
     List<GpuNode> able =
         admitted.stream()
             .filter(n -> n.gpus().orElse(Integer.MAX_VALUE) >= wantedGpus)

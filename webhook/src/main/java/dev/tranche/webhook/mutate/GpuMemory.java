@@ -4,10 +4,10 @@ import static java.util.stream.Collectors.joining;
 
 import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Problem;
-import dev.tranche.webhook.pod.QuotedText;
 import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.GpuRequests.Ask;
@@ -45,21 +45,22 @@ sealed interface GpuMemory {
   }
 
   /**
-   * @param asks at least one is by memory
-   * @param cut of the nodes that the pod can land on
+   * @param requests at least one is by memory
+   * @param granularity of the nodes that the pod can land on
    */
-  static GpuMemory of(GpuRequests asks, ReplicaGranularity cut, MutationRules.Memory rules) {
+  static GpuMemory of(
+      GpuRequests requests, ReplicaGranularity granularity, MutationRules.Memory rules) {
     List<Ask> byMemory =
-        asks.asks().stream().filter(a -> a.wanted() instanceof Wanted.Memory).toList();
+        requests.asks().stream().filter(a -> a.wanted() instanceof Wanted.Memory).toList();
     Ask largest = byMemory.getFirst();
     for (Ask ask : byMemory) {
       largest = bytes(ask) > bytes(largest) ? ask : largest;
     }
-    List<Model> models = models(cut.nodes(), rules);
+    List<Model> models = models(granularity.nodes(), rules);
     if (models.isEmpty() && rules.defaultBytes() <= rules.reserveBytes()) {
       return new Refused(
           Denial.MEMORY_UNKNOWN.of(
-              largest.key(), Names.LABEL_MEMORY, QuotedText.of(largest.text())));
+              largest.key(), Names.LABEL_MEMORY, Printable.value(largest.text())));
     }
     long usableMax =
         models.stream()
@@ -67,11 +68,12 @@ sealed interface GpuMemory {
             .max()
             .orElse(rules.defaultBytes() - rules.reserveBytes());
     if (bytes(largest) > usableMax) {
-      return new Refused(Denial.MEMORY_TOO_MUCH.of(QuotedText.of(largest.text()), usableMax >> 20));
+      return new Refused(
+          Denial.MEMORY_TOO_MUCH.of(Printable.value(largest.text()), usableMax >> 20));
     }
     return models.isEmpty()
         ? new Known(usableMax, List.of(), Optional.empty())
-        : choose(models, byMemory, bytes(largest), cut.replicasPerGpu());
+        : choose(models, byMemory, bytes(largest), granularity.replicasPerGpu());
   }
 
   /** Of the models that are large enough, those on which most nodes agree, or the smaller ones. */
@@ -96,7 +98,7 @@ sealed interface GpuMemory {
                 Warning.MEMORIES_DISAGREE.of(
                     totals(bySolution.values().stream().flatMap(List::stream).toList()),
                     byMemory.stream()
-                        .map(a -> QuotedText.of(a.text()))
+                        .map(a -> Printable.value(a.text()))
                         .distinct()
                         .collect(joining(", ")),
                     totals(chosen)));

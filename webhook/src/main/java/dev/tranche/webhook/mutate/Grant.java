@@ -22,12 +22,12 @@ record Grant(Ask ask, int replicasPerGpu, long usableBytes, int shareReplicas, i
   /**
    * @param usableBytes at least what any of them asks
    */
-  static List<Grant> of(GpuRequests asks, int replicasPerGpu, long usableBytes) {
-    return asks.asks().stream()
+  static List<Grant> of(GpuRequests requests, int replicasPerGpu, long usableBytes) {
+    return requests.asks().stream()
         .map(
             ask -> {
               int share = share(ask.wanted(), replicasPerGpu, usableBytes);
-              int gpus = ask.wanted() instanceof Wanted.Gpus(int whole) ? whole : asks.count();
+              int gpus = ask.wanted() instanceof Wanted.Gpus(int whole) ? whole : requests.count();
               int replicas = Math.multiplyExact(share, gpus);
               return new Grant(ask, replicasPerGpu, usableBytes, share, replicas);
             })

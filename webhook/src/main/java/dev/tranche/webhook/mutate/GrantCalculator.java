@@ -12,11 +12,14 @@ import java.util.List;
 /** What comes of a pod's asks on the nodes that it can land on. */
 sealed interface GrantCalculator {
   /**
-   * @param cut of the nodes that it is to land on
+   * @param granularity of the nodes that it is to land on
    * @param pinnedMib the memory that nodes must be labelled with; empty: any
    */
   record Granted(
-      List<Grant> grants, ReplicaGranularity cut, List<String> pinnedMib, List<String> warnings)
+      List<Grant> grants,
+      ReplicaGranularity granularity,
+      List<String> pinnedMib,
+      List<String> warnings)
       implements GrantCalculator {
     public Granted {
       grants = List.copyOf(grants);
@@ -26,8 +29,8 @@ sealed interface GrantCalculator {
 
     /** Keeps the pod on nodes where its replicas mean what they were computed to mean. */
     void require(Affinity affinity) {
-      if (cut.pinned()) {
-        String replicas = String.valueOf(cut.replicasPerGpu());
+      if (granularity.pinned()) {
+        String replicas = String.valueOf(granularity.replicasPerGpu());
         affinity.require(Names.LABEL_REPLICAS, "In", List.of(replicas));
       }
       // Always: replicas of a GPU with another memory would be another amount.
@@ -45,26 +48,27 @@ sealed interface GrantCalculator {
   }
 
   /**
-   * @param asks at least one
+   * @param requests at least one
    * @param nodes all that are labelled
    */
   static GrantCalculator of(
-      PodView pod, GpuRequests asks, List<GpuNode> nodes, MutationRules rules) {
-    CandidateNodes landing = CandidateNodes.of(pod, asks, nodes, rules);
-    ReplicaGranularity cut = ReplicaGranularity.of(landing, rules.defaultReplicasPerGpu());
+      PodView pod, GpuRequests requests, List<GpuNode> nodes, MutationRules rules) {
+    CandidateNodes candidates = CandidateNodes.of(pod, requests, nodes, rules);
+    ReplicaGranularity granularity =
+        ReplicaGranularity.of(candidates, rules.defaultReplicasPerGpu());
     var warnings = new ArrayList<String>();
-    cut.warning().ifPresent(warnings::add);
-    if (landing.able().isEmpty() && !nodes.isEmpty()) {
+    granularity.warning().ifPresent(warnings::add);
+    if (candidates.able().isEmpty() && !nodes.isEmpty()) {
       warnings.add(Warning.NO_NODE.of());
     }
-    if (asks.memoryBytesMax().isEmpty()) {
-      return of(pod, asks, cut, 0, List.of(), warnings, rules);
+    if (requests.memoryBytesMax().isEmpty()) {
+      return of(pod, requests, granularity, 0, List.of(), warnings, rules);
     }
-    return switch (GpuMemory.of(asks, cut, rules.memory())) {
+    return switch (GpuMemory.of(requests, granularity, rules.memory())) {
       case GpuMemory.Refused(Problem reason) -> new Refused(List.of(reason));
       case GpuMemory.Known(long usableBytes, var pinnedMib, var warning) -> {
         warning.ifPresent(warnings::add);
-        yield of(pod, asks, cut.on(pinnedMib), usableBytes, pinnedMib, warnings, rules);
+        yield of(pod, requests, granularity.on(pinnedMib), usableBytes, pinnedMib, warnings, rules);
       }
     };
   }
@@ -76,14 +80,14 @@ sealed interface GrantCalculator {
 
   private static GrantCalculator of(
       PodView pod,
-      GpuRequests asks,
-      ReplicaGranularity cut,
+      GpuRequests requests,
+      ReplicaGranularity granularity,
       long usableBytes,
       List<String> pinnedMib,
       List<String> warnings,
       MutationRules rules) {
-    List<Grant> grants = Grant.of(asks, cut.replicasPerGpu(), usableBytes);
-    List<Problem> denials = PodRules.of(pod, grants, cut, rules.resources().getFirst());
+    List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), usableBytes);
+    List<Problem> denials = PodRules.of(pod, grants, granularity, rules.resources().getFirst());
     if (!denials.isEmpty()) {
       return new Refused(denials);
     }
@@ -92,11 +96,11 @@ sealed interface GrantCalculator {
         .filter(g -> g.roundedUp() || multiplied(g, resource))
         .map(Grant::warning)
         .forEach(warnings::add);
-    asks.asks().stream()
+    requests.asks().stream()
         .map(GpuRequests.Ask::container)
         .filter(c -> !c.spec().path("resources").path("claims").isEmpty())
         .map(c -> Warning.CLAIMS.of(c.name()))
         .forEach(warnings::add);
-    return new Granted(grants, cut, pinnedMib, warnings);
+    return new Granted(grants, granularity, pinnedMib, warnings);
   }
 }

@@ -51,9 +51,9 @@ public final class PodMutator {
     PodView view =
         FormerPin.without(translation.view(), cluster.nodes(), rules.defaultReplicasPerGpu());
     var problems = new ArrayList<>(translation.problems());
-    GpuRequests asks = GpuRequests.read(view, resource(), problems);
+    GpuRequests requests = GpuRequests.read(view, resource(), problems);
     if (countsGpus(view, cluster)) {
-      asks = asks.withPlain(view, resource());
+      requests = requests.withPlain(view, resource());
     }
     PlacementAnnotations.check(view.annotations(), problems);
     if (!problems.isEmpty()) {
@@ -63,27 +63,28 @@ public final class PodMutator {
     var warnings = new ArrayList<>(translation.warnings());
     translation.write(patch);
     ResultAnnotations stamps = ResultAnnotations.NONE;
-    if (!asks.isEmpty()) {
-      switch (GrantCalculator.of(view, asks, cluster.nodes(), rules)) {
+    if (!requests.isEmpty()) {
+      switch (GrantCalculator.of(view, requests, cluster.nodes(), rules)) {
         case GrantCalculator.Refused(var reasons) -> {
           return denied(reasons);
         }
         case GrantCalculator.Granted granted -> {
-          stamps = ResultAnnotations.of(granted.grants(), granted.cut().replicasPerGpu());
+          stamps = ResultAnnotations.of(granted.grants(), granted.granularity().replicasPerGpu());
           granted.grants().forEach(grant -> ResourceWriter.write(grant, resource(), patch));
           writePodFields(original, view, cluster, granted::require, patch);
-          asks.chosen()
+          requests
+              .chosen()
               .ifPresent(
                   c ->
                       patch.add(
                           c.container().name(), "metadata", "annotations", Names.GPU_CONTAINER));
-          asks.chosen().flatMap(GpuContainer::warning).ifPresent(warnings::add);
+          requests.chosen().flatMap(GpuContainer::warning).ifPresent(warnings::add);
           warnings.addAll(granted.warnings());
         }
       }
     } else if (requestsOurs(view)) {
-      CandidateNodes landing = CandidateNodes.of(view, asks, cluster.nodes(), rules);
-      List<Problem> denials = PodRules.ofPlain(view, landing.open());
+      CandidateNodes candidates = CandidateNodes.of(view, requests, cluster.nodes(), rules);
+      List<Problem> denials = PodRules.ofPlain(view, candidates.open());
       if (!denials.isEmpty()) {
         return denied(denials);
       }

@@ -5,13 +5,13 @@ import static java.util.stream.Collectors.toMap;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
+import dev.tranche.api.Quantity;
 import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
-import dev.tranche.webhook.pod.Quantity;
-import dev.tranche.webhook.pod.QuotedText;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +28,7 @@ final class PodRules {
   private PodRules() {}
 
   static List<Problem> of(
-      PodView pod, List<Grant> grants, ReplicaGranularity cut, String resource) {
+      PodView pod, List<Grant> grants, ReplicaGranularity granularity, String resource) {
     var denials = new ArrayList<Problem>();
     boolean seen = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
@@ -48,8 +48,8 @@ final class PodRules {
     if (shares) {
       pod(pod, resource, denials);
     }
-    hostPid(pod, cut.reachable(), denials);
-    size(demand(pod, grants, cut.replicasPerGpu(), resource), cut, shares, denials);
+    hostPid(pod, granularity.reachable(), denials);
+    size(demand(pod, grants, granularity.replicasPerGpu(), resource), granularity, shares, denials);
     return denials;
   }
 
@@ -93,7 +93,7 @@ final class PodRules {
         .filter(r -> !r.equals(resource) && GPU_RESOURCE.matcher(r).matches())
         .distinct()
         .limit(Denial.PER_POD_MAX + 1L)
-        .map(r -> Denial.OTHER_RESOURCE.of(container.name(), QuotedText.of(r)))
+        .map(r -> Denial.OTHER_RESOURCE.of(container.name(), Printable.value(r)))
         .forEach(denials::add);
   }
 
@@ -127,8 +127,8 @@ final class PodRules {
 
   /** More than one GPU where init containers ask; more than any node has. */
   private static void size(
-      Demand demand, ReplicaGranularity cut, boolean bySize, List<Problem> denials) {
-    int replicas = cut.replicasPerGpu();
+      Demand demand, ReplicaGranularity granularity, boolean bySize, List<Problem> denials) {
+    int replicas = granularity.replicasPerGpu();
     boolean several = demand.containers().stream().anyMatch(c -> c.shares().size() > 1);
     if (demand.onOneGpu() && (several || demand.peakReplicas() > replicas)) {
       denials.add(
@@ -141,7 +141,7 @@ final class PodRules {
       // An autoscaler may bring a larger node, and pods have waited for it before us.
       return;
     }
-    int gpusMax = cut.gpusMax().orElse(Integer.MAX_VALUE);
+    int gpusMax = granularity.gpusMax().orElse(Integer.MAX_VALUE);
     int shares = demand.containers().stream().mapToInt(c -> c.shares().size()).max().orElse(0);
     if (shares > gpusMax || demand.peakReplicas() > (long) gpusMax * replicas) {
       int wanted = Math.max(shares, Math.ceilDiv(demand.peakReplicas(), replicas));

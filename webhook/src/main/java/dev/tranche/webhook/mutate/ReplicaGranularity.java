@@ -35,20 +35,20 @@ record ReplicaGranularity(
   }
 
   /** Where the pod can land nowhere, the default decides. */
-  static ReplicaGranularity of(CandidateNodes landing, int defaultReplicasPerGpu) {
+  static ReplicaGranularity of(CandidateNodes candidates, int defaultReplicasPerGpu) {
     Map<Integer, Long> nodesByReplicas =
-        landing.open().stream()
+        candidates.open().stream()
             .collect(groupingBy(ReplicaGranularity::replicas, TreeMap::new, counting()));
     int replicas = choose(nodesByReplicas, defaultReplicasPerGpu);
     String cuts = nodesByReplicas.keySet().stream().map(String::valueOf).collect(joining(", "));
     return new ReplicaGranularity(
         replicas,
-        landing.admitted().stream().anyMatch(n -> replicas(n) != replicas),
+        candidates.admitted().stream().anyMatch(n -> replicas(n) != replicas),
         nodesByReplicas.size() > 1
             ? Optional.of(Warning.NODES_DISAGREE.of(cuts, replicas))
             : Optional.empty(),
-        landing.open().stream().filter(n -> replicas(n) == replicas).toList(),
-        landing.able().stream().filter(n -> replicas(n) == replicas).toList());
+        candidates.open().stream().filter(n -> replicas(n) == replicas).toList(),
+        candidates.able().stream().filter(n -> replicas(n) == replicas).toList());
   }
 
   private static int replicas(GpuNode labelled) {

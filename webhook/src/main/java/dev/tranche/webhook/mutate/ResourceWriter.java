@@ -3,9 +3,9 @@ package dev.tranche.webhook.mutate;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
+import dev.tranche.api.Quantity;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.PodView.Container;
-import dev.tranche.webhook.pod.Quantity;
 
 /** Writes a container's replicas into its requests and limits, which must be equal. */
 final class ResourceWriter {

@@ -2,6 +2,7 @@ package dev.tranche.webhook.pod;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Demand;
+import dev.tranche.api.Quantity;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;

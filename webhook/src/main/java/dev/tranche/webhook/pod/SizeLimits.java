@@ -1,6 +1,7 @@
 package dev.tranche.webhook.pod;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.PodView.Container;
 import java.util.List;
 import java.util.Optional;
@@ -29,7 +30,7 @@ public final class SizeLimits {
     for (Container container : containers) {
       if (container.name().length() > CONTAINER_CHARS_MAX) {
         return refuse(
-            "a container \"%s\"".formatted(QuotedText.of(container.name())),
+            "a container \"%s\"".formatted(Printable.value(container.name())),
             CONTAINER_CHARS_MAX + " characters of name");
       }
       for (String section : List.of("limits", "requests")) {
@@ -37,7 +38,7 @@ public final class SizeLimits {
         if (resources > RESOURCES_MAX) {
           return refuse(
               "%d resources in %s of container \"%s\""
-                  .formatted(resources, section, QuotedText.of(container.name())),
+                  .formatted(resources, section, Printable.value(container.name())),
               String.valueOf(RESOURCES_MAX));
         }
       }

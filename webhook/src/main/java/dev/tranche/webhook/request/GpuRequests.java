@@ -3,12 +3,12 @@ package dev.tranche.webhook.request;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Fraction;
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
+import dev.tranche.api.Quantity;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
-import dev.tranche.webhook.pod.Quantity;
-import dev.tranche.webhook.pod.QuotedText;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -119,11 +119,6 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
     return new GpuRequests(all, count, chosen);
   }
 
-  /** Whether no share is asked for. */
-  boolean allPlain() {
-    return asks.stream().allMatch(a -> a.wanted() instanceof Wanted.Gpus);
-  }
-
   /** The number that came, or what Tranche has made replicas of before; 0: no node has as many. */
   private static int gpus(PodView pod, Container container, long requested) {
     int before = Demand.wholeGpus(container.name(), pod.annotations());
@@ -181,9 +176,9 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
       String names =
           containers.stream()
               .limit(CONTAINERS_NAMED_MAX)
-              .map(c -> QuotedText.of(c.name()))
+              .map(c -> Printable.value(c.name()))
               .collect(Collectors.joining(", "));
-      problems.add(Denial.NO_SUCH_CONTAINER.of(from, QuotedText.of(named), names));
+      problems.add(Denial.NO_SUCH_CONTAINER.of(from, Printable.value(named), names));
     }
     return target;
   }
@@ -213,7 +208,7 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
       return Optional.of(new Wanted.Memory(bytes));
     }
     Denial denial = bytes < 1 ? Denial.MEMORY_MALFORMED : Denial.MEMORY_TINY;
-    problems.add(denial.of(key, QuotedText.of(value)));
+    problems.add(denial.of(key, Printable.value(value)));
     return Optional.empty();
   }
 
@@ -224,7 +219,7 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
     }
     int count = text.matches("[1-9]\\d{0,3}") ? Integer.parseInt(text) : 0;
     if (count < 1 || count > COUNT_MAX) {
-      problems.add(Denial.COUNT_MALFORMED.of(Names.GPU_COUNT, QuotedText.of(text), COUNT_MAX));
+      problems.add(Denial.COUNT_MALFORMED.of(Names.GPU_COUNT, Printable.value(text), COUNT_MAX));
       return 1;
     }
     return count;
@@ -254,7 +249,7 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
             (key, accompanied) -> {
               String text = annotations.get(key);
               if (text != null && !accompanied) {
-                problems.add(Denial.NO_SHARE.of(key, QuotedText.of(text), Names.GPU_FRACTION));
+                problems.add(Denial.NO_SHARE.of(key, Printable.value(text), Names.GPU_FRACTION));
               }
             });
   }

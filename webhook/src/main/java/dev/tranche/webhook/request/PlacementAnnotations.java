@@ -1,9 +1,9 @@
 package dev.tranche.webhook.request;
 
 import dev.tranche.api.Names;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.Problem;
-import dev.tranche.webhook.pod.QuotedText;
 import dev.tranche.webhook.pod.Warning;
 import java.util.List;
 import java.util.Map;
@@ -45,7 +45,7 @@ public final class PlacementAnnotations {
   public static void check(Map<String, String> annotations, List<Problem> problems) {
     String placement = annotations.get(Names.GPU_PLACEMENT);
     if (placement != null && !PLACEMENTS.contains(placement)) {
-      problems.add(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, QuotedText.of(placement)));
+      problems.add(Denial.PLACEMENT_UNKNOWN.of(Names.GPU_PLACEMENT, Printable.value(placement)));
     }
     list(annotations, Names.GPU_MODEL, MODEL, "Tesla-T4,!NVIDIA-A10", problems);
     list(annotations, Names.GPU_UUID, UUID, "GPU-6e2f…,!GPU-91ab…", problems);
@@ -81,13 +81,13 @@ public final class PlacementAnnotations {
     String[] items = text.length() > LIST_CHARS_MAX ? NONE : text.split(",", -1);
     if (items.length == 0 || items.length > LIST_ENTRIES_MAX) {
       problems.add(
-          Denial.LIST_TOO_LONG.of(key, QuotedText.of(text), LIST_ENTRIES_MAX, LIST_CHARS_MAX));
+          Denial.LIST_TOO_LONG.of(key, Printable.value(text), LIST_ENTRIES_MAX, LIST_CHARS_MAX));
       return;
     }
     for (String item : items) {
       String entry = item.strip();
       if (!form.matcher(entry).matches()) {
-        problems.add(Denial.LIST_MALFORMED.of(key, QuotedText.of(entry), example));
+        problems.add(Denial.LIST_MALFORMED.of(key, Printable.value(entry), example));
         return;
       }
     }

@@ -15,10 +15,8 @@ import org.slf4j.LoggerFactory;
 
 /** Turns fractions into replicas. */
 public final class FractionHandler implements ReviewHandler {
-  public static final String PATH = ReviewKind.FRACTION_PATH;
-
   /** For namespaces that HAMi's webhook leaves alone: our words, and others' but for HAMi's. */
-  public static final String PATH_WITHOUT_HAMI = PATH + "/without-hami";
+  public static final String PATH_WITHOUT_HAMI = ReviewKind.FRACTION_PATH + "/without-hami";
 
   private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
   private static final Logger LOG = LoggerFactory.getLogger(FractionHandler.class);

@@ -22,7 +22,6 @@ import org.slf4j.LoggerFactory;
 
 /** Keeps pods from GPUs that they did not ask for. */
 public final class GuardHandler implements ReviewHandler {
-  public static final String PATH = ReviewKind.GUARD_PATH;
   private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
   private static final String FAILED =
       "Tranche's guard failed on this pod, by a defect of its own, and the pod names GPUs, their devices, NVIDIA_VISIBLE_DEVICES or limits of MPS, so it is refused; take that away, or have your administrator read the webhook's log and exempt the namespace meanwhile (label tranche.dev/guard: exempt).";

@@ -8,9 +8,9 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.MissingNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.fasterxml.jackson.databind.node.TextNode;
+import dev.tranche.api.Printable;
 import dev.tranche.webhook.compat.HamiAnnotations;
 import dev.tranche.webhook.pod.Denial;
-import dev.tranche.webhook.pod.QuotedText;
 import dev.tranche.webhook.review.JsonScanner.Unreadable;
 import java.util.List;
 import java.util.Set;
@@ -278,7 +278,7 @@ final class ReviewReader {
           : new Raw.Unread(
               uid,
               "the API server's review of this pod cannot be read (%s), so it is not known what the pod reaches for; make the pod smaller."
-                  .formatted(QuotedText.of(broken.reason())));
+                  .formatted(Printable.value(broken.reason())));
     }
   }
 
@@ -344,7 +344,7 @@ final class ReviewReader {
     } catch (JsonScanner.TooLong longer) {
       int most = longer.bytesMax();
       throw new TooLarge(
-          "a value of \"%s\" with more than %d bytes".formatted(QuotedText.of(field), most),
+          "a value of \"%s\" with more than %d bytes".formatted(Printable.value(field), most),
           most + " bytes");
     }
   }

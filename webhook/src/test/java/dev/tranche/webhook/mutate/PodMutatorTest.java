@@ -475,7 +475,7 @@ class PodMutatorTest {
     long seed = System.nanoTime();
     var random = RandomGeneratorFactory.of("L64X128MixRandom").create(seed);
     for (int round = 0; round < 2_000; round++) {
-      int cut = random.nextInt(1, 101);
+      int granularity = random.nextInt(1, 101);
       int thousandths = random.nextInt(1, 1001);
       int count = random.nextInt(1, 9);
       ObjectNode asking =
@@ -484,12 +484,12 @@ class PodMutatorTest {
               thousandths / 10 + "." + thousandths % 10 + "%",
               "gpu-count",
               "" + count);
-      var rules = new MutationRules(List.of(GPU), cut, "s", "");
+      var rules = new MutationRules(List.of(GPU), granularity, "s", "");
       JsonNode after = apply(new PodMutator(rules).mutate(asking, EMPTY), asking);
       int share = Integer.parseInt(replicas(after)) / count;
       assertThat(share * 1000)
-          .as("seed %d, %d/1000 of %d", seed, thousandths, cut)
-          .isBetween(thousandths * cut, thousandths * cut + 999);
+          .as("seed %d, %d/1000 of %d", seed, thousandths, granularity)
+          .isBetween(thousandths * granularity, thousandths * granularity + 999);
     }
   }
 

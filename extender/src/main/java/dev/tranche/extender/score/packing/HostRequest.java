@@ -1,23 +1,16 @@
 package dev.tranche.extender.score.packing;
 
+import dev.tranche.api.Quantity;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** CPU and memory that a pod or container requests, or that a node has. */
 public record HostRequest(long cpuMilli, long memoryMib) {
   public static final HostRequest NONE = new HostRequest(0, 0);
 
-  private static final Pattern QUANTITY =
-      Pattern.compile(
-          "([+-]?[0-9]{1,30}(?:\\.[0-9]{0,30})?)(?:[eE]([+-]?[0-9]{1,2})|([A-Za-z]{0,2}))");
   private static final BigDecimal MIB = BigDecimal.valueOf(1L << 20);
   private static final BigDecimal MAX = BigDecimal.valueOf(1L << 50);
-  private static final String BINARY = "KMGTPE";
-  private static final Map<String, Integer> EXPONENTS =
-      Map.of("n", -9, "u", -6, "m", -3, "", 0, "k", 3, "M", 6, "G", 9, "T", 12, "P", 15, "E", 18);
 
   /**
    * Reads {@code cpu} and {@code memory} of a list of Kubernetes quantities. What cannot be read
@@ -34,20 +27,7 @@ public record HostRequest(long cpuMilli, long memoryMib) {
   }
 
   private static BigDecimal number(String quantity) {
-    Matcher matcher = QUANTITY.matcher(quantity);
-    if (!matcher.matches()) {
-      return BigDecimal.ZERO;
-    }
-    var number = new BigDecimal(matcher.group(1));
-    String suffix = matcher.group(3);
-    if (suffix == null) {
-      return number.scaleByPowerOfTen(Integer.parseInt(matcher.group(2)));
-    }
-    if (suffix.endsWith("i")) {
-      int power = BINARY.indexOf(suffix.charAt(0)) + 1;
-      return number.multiply(BigDecimal.valueOf(1L << (10 * power)));
-    }
-    return number.scaleByPowerOfTen(EXPONENTS.getOrDefault(suffix, 0));
+    return Quantity.number(quantity).orElse(BigDecimal.ZERO);
   }
 
   HostRequest plus(HostRequest other) {

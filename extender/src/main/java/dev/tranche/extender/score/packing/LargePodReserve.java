@@ -1,14 +1,12 @@
 package dev.tranche.extender.score.packing;
 
 import dev.tranche.extender.placement.AllowList;
-import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Queue;
 
 /**
  * Keeps the last rooms for pods of many GPUs: they are rare, so that what fills best starves them.
@@ -35,9 +33,6 @@ final class LargePodReserve {
    */
   private static final double UNSEEN_PRICE = 0.02;
 
-  /** Pods by which it shows that large ones have become more frequent. */
-  private static final int LATELY_PODS = 200;
-
   /** Before anything is seen: one such pod in a thousand, give or take a lot. */
   private static final double PRIOR_PODS = 0.5;
 
@@ -46,17 +41,15 @@ final class LargePodReserve {
   private final Shapes shapes;
   private final Map<String, Shape> kinds = new LinkedHashMap<>();
   private final Map<FreeCapacity, int[]> known = new HashMap<>();
-  private final Queue<Shape> lately = new ArrayDeque<>();
   private List<Shape> guarded = List.of();
 
-  /** By what is guarded: pods that needed as much, and those of the last ones. */
+  /** By what is guarded: pods that needed as much. */
   private int[] seen = {};
 
-  private int[] seenLately = {};
   private boolean[] unseen = {};
+
   private double[] prices = {};
   private boolean relist = true;
-  private boolean recount;
 
   LargePodReserve(Shapes shapes) {
     this.shapes = shapes;
@@ -65,8 +58,6 @@ final class LargePodReserve {
   /** A pod was counted. */
   void counted(Shape shape) {
     relist |= shape.large();
-    lately.add(shape);
-    recount |= lately.size() > LATELY_PODS && lately.remove().large();
   }
 
   /** Sets the prices for a choice among these rooms. */
@@ -78,9 +69,6 @@ final class LargePodReserve {
     }
     if (relist) {
       list();
-    }
-    if (recount) {
-      count();
     }
     long[] held = new long[guarded.size()];
     double freeMilli = 0;
@@ -94,11 +82,8 @@ final class LargePodReserve {
     double toCome = freeMilli / shapes.meanMilli();
     prices = new double[held.length];
     for (int i = 0; i < prices.length; i++) {
-      double chance =
-          Math.max(
-              chance(held[i], seen[i], shapes.total(), PRIOR_OF, toCome),
-              chance(held[i], seenLately[i], lately.size(), LATELY_PODS, toCome));
-      prices[i] = (PRICE * chance + (unseen[i] ? UNSEEN_PRICE : 0)) * guarded.get(i).totalMilli();
+      double price = PRICE * chance(held[i], seen[i], toCome) + (unseen[i] ? UNSEEN_PRICE : 0);
+      prices[i] = price * guarded.get(i).totalMilli();
     }
   }
 
@@ -143,35 +128,22 @@ final class LargePodReserve {
 
   private void list() {
     relist = false;
-    recount = true;
     var all = new ArrayList<>(kinds.values());
     shapes.large().stream().filter(s -> !all.contains(s)).forEach(all::add);
     guarded = List.copyOf(all.subList(0, Math.min(all.size(), GUARDED_MAX)));
     known.clear();
-  }
-
-  private void count() {
-    recount = false;
     int largest = shapes.large().stream().mapToInt(Shape::count).max().orElse(0);
     seen = new int[guarded.size()];
-    seenLately = new int[guarded.size()];
     unseen = new boolean[guarded.size()];
     for (int i = 0; i < seen.length; i++) {
-      Shape shape = guarded.get(i);
-      seen[i] = shapes.covering(shape);
-      seenLately[i] = (int) lately.stream().filter(pod -> pod.covers(shape)).count();
-      unseen[i] = largest < shape.count();
+      seen[i] = shapes.covering(guarded.get(i));
+      unseen[i] = largest < guarded.get(i).count();
     }
   }
 
-  /**
-   * That more pods come than there are rooms.
-   *
-   * @param priorOf pods that are added to those counted
-   */
-  private static double chance(long rooms, int seen, int of, double priorOf, double toCome) {
-    double strength = seen + PRIOR_PODS * priorOf / PRIOR_OF;
-    return atLeast(rooms, strength, toCome / (toCome + of + priorOf));
+  /** That more pods come than there are rooms. */
+  private double chance(long rooms, int seenPods, double toCome) {
+    return atLeast(rooms, seenPods + PRIOR_PODS, toCome / (toCome + shapes.total() + PRIOR_OF));
   }
 
   private int[] holds(FreeCapacity room) {

@@ -1,4 +1,4 @@
-package dev.tranche.webhook.pod;
+package dev.tranche.api;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -16,6 +16,7 @@ class QuantityTest {
     "1.5Ki, 1536",
     "4Gi, 4294967296",
     "100m, 1",
+    "1n, 1",
     "2000m, 2",
     "12e3, 12000",
     "1E, 1000000000000000000",

@@ -1,0 +1,166 @@
+package dev.tranche.extender;
+
+import dev.tranche.api.node.NodeReport;
+import dev.tranche.extender.controller.ApiWriter;
+import dev.tranche.extender.controller.NodeEventWriter;
+import dev.tranche.extender.controller.NodeLabels;
+import dev.tranche.extender.controller.OutdatedShares;
+import dev.tranche.extender.controller.StartupTaints;
+import dev.tranche.extender.controller.UnknownCordons;
+import dev.tranche.extender.controller.UnmutatedPods;
+import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.NodeFacts;
+import dev.tranche.extender.ledger.NodeView;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.metrics.ExtenderMetrics;
+import dev.tranche.extender.snapshot.NodeFitCache;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.stream.ReportListener;
+import dev.tranche.extender.watch.WatchedNode;
+import dev.tranche.extender.watch.WatchedPod;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.client.dsl.base.PatchType;
+import io.vertx.core.Future;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.function.BooleanSupplier;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+import java.util.stream.Collectors;
+
+/**
+ * Everything that is written to Nodes and about pods. Runs on the loop, except {@link #podSeen} and
+ * {@link #podGone}.
+ */
+final class Controllers implements ReportListener {
+  private final ApiWriter api;
+  private final Supplier<Loop> loop;
+  private final Ledger ledger;
+  private final NodeFitCache fits;
+  private final LongSupplier clockMs;
+  private final NodeEventWriter nodeEvents;
+  private final NodeLabels nodeLabels;
+  private final StartupTaints startupTaints;
+  private final UnmutatedPods unmutatedPods;
+  private final OutdatedShares outdatedShares;
+  private final UnknownCordons unknownCordons;
+
+  /**
+   * @param loop is there once the verbs' verticle is deployed
+   * @param deciding whether this extender may decide at all, as a leader does
+   */
+  Controllers(
+      String schedulerName,
+      ApiWriter api,
+      Supplier<Loop> loop,
+      BooleanSupplier deciding,
+      Ledger ledger,
+      NodeFitCache fits,
+      ExtenderMetrics metrics,
+      LongSupplier clockMs) {
+    this.api = api;
+    this.loop = loop;
+    this.ledger = ledger;
+    this.fits = fits;
+    this.clockMs = clockMs;
+    this.nodeEvents = new NodeEventWriter(this::writeEvent, deciding, this::uidOfPod);
+    this.nodeLabels = new NodeLabels(this::mergePatch, deciding, this::advertises, clockMs);
+    this.startupTaints = new StartupTaints(this::jsonPatch, deciding, clockMs, metrics);
+    this.unmutatedPods = new UnmutatedPods(schedulerName, this::writeEvent, deciding, metrics);
+    this.outdatedShares = new OutdatedShares(this::writeEvent, deciding, metrics);
+    this.unknownCordons = new UnknownCordons(this::writeEvent, deciding);
+  }
+
+  @Override
+  public void reported(String node, NodeReport whole) {
+    nodeEvents.reported(node, whole);
+    nodeLabels.reported(node, whole);
+    startupTaints.reported(node, whole);
+  }
+
+  @Override
+  public void reportedAgain(String node) {
+    nodeLabels.reportedAgain(node);
+    startupTaints.reportedAgain(node);
+  }
+
+  void nodeSeen(WatchedNode node) {
+    nodeLabels.seen(node.key(), node.resourceVersion(), node.labels(), node.written());
+    startupTaints.seen(node.key(), node.tainted());
+  }
+
+  void nodeGone(String name) {
+    nodeLabels.gone(name);
+    startupTaints.gone(name);
+  }
+
+  /** On the informer's thread. */
+  void podSeen(WatchedPod pod) {
+    unmutatedPods.seen(pod);
+  }
+
+  /** On the informer's thread. */
+  void podGone(String uid) {
+    unmutatedPods.gone(uid);
+  }
+
+  void everySecond() {
+    unmutatedPods.tick();
+    outdatedShares.tick();
+  }
+
+  void everyTenSeconds() {
+    long nowMs = clockMs.getAsLong();
+    outdatedShares.look(
+        ledger.pods(),
+        () -> ledger.nodes().stream().flatMap(node -> fits.gpus(node, nowMs).stream()),
+        nowMs);
+    unknownCordons.look(cordons(nowMs));
+    nodeLabels.tick();
+  }
+
+  /** Of nodes that report: what the others have is not known. */
+  private List<UnknownCordons.Cordons> cordons(long nowMs) {
+    var cordons = new ArrayList<UnknownCordons.Cordons>();
+    for (String node : ledger.nodes()) {
+      Set<String> cordoned = ledger.node(node).map(NodeFacts::cordoned).orElse(Set.of());
+      if (!cordoned.isEmpty()) {
+        NodeView view = ledger.view(node, hold -> true, nowMs);
+        if (view.availability() == NodeView.Availability.AVAILABLE) {
+          Set<String> gpus =
+              view.gpus().stream().map(gpu -> gpu.facts().uuid()).collect(Collectors.toSet());
+          cordons.add(new UnknownCordons.Cordons(node, cordoned, gpus));
+        }
+      }
+    }
+    return cordons;
+  }
+
+  private Future<?> writeEvent(Event event) {
+    return loop.get().here(api.event(event));
+  }
+
+  private Future<?> mergePatch(String node, String patch) {
+    return loop.get().here(api.patchNode(node, PatchType.JSON_MERGE, patch));
+  }
+
+  private Future<?> jsonPatch(String node, String patch) {
+    return loop.get().here(api.patchNode(node, PatchType.JSON, patch));
+  }
+
+  /** Also of a node that we do not know: unknown is no reason to take anything away. */
+  private boolean advertises(String node) {
+    return ledger.node(node).map(NodeFacts::advertises).orElse(true);
+  }
+
+  private Optional<String> uidOfPod(String node, String key) {
+    return ledger.holds(node).stream()
+        .filter(hold -> hold.key().equals(key))
+        .flatMap(hold -> ledger.pod(hold.uid()).stream())
+        .filter(pod -> node.equals(pod.node()))
+        .map(PodFacts::uid)
+        .findFirst();
+  }
+}

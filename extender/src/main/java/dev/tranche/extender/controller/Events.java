@@ -1,0 +1,71 @@
+package dev.tranche.extender.controller;
+
+import dev.tranche.api.Printable;
+import io.fabric8.kubernetes.api.model.Event;
+import io.fabric8.kubernetes.api.model.EventBuilder;
+import io.fabric8.kubernetes.api.model.ObjectReference;
+import io.fabric8.kubernetes.api.model.ObjectReferenceBuilder;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.UUID;
+
+/** Events about nodes and pods. */
+final class Events {
+  /** Leaves room for a dot and a uuid. */
+  private static final int NAME_CHARS_MAX = 200;
+
+  private Events() {}
+
+  /** As the kubelet's are: in the default namespace, the node's name for a uid. */
+  static ObjectReference node(String name) {
+    return new ObjectReferenceBuilder()
+        .withApiVersion("v1")
+        .withKind("Node")
+        .withName(name)
+        .withUid(name)
+        .build();
+  }
+
+  static ObjectReference pod(String namespace, String name, String uid) {
+    return new ObjectReferenceBuilder()
+        .withApiVersion("v1")
+        .withKind("Pod")
+        .withNamespace(namespace)
+        .withName(name)
+        .withUid(uid)
+        .build();
+  }
+
+  /** The same text has the same uuid: an event that is named by it is written once. */
+  static UUID uuid(String text) {
+    return UUID.nameUUIDFromBytes(text.getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Without type, reason, message and source. */
+  static EventBuilder about(ObjectReference object, UUID id, Instant when) {
+    String namespace = object.getNamespace();
+    String name = object.getName();
+    String at = when.truncatedTo(ChronoUnit.SECONDS).toString();
+    return new EventBuilder()
+        .withNewMetadata()
+        .withNamespace(namespace == null ? "default" : namespace)
+        .withName(name.substring(0, Math.min(name.length(), NAME_CHARS_MAX)) + "." + id)
+        .endMetadata()
+        .withInvolvedObject(object)
+        .withFirstTimestamp(at)
+        .withLastTimestamp(at)
+        .withCount(1);
+  }
+
+  static Event warning(ObjectReference object, UUID id, String reason, String message) {
+    return about(object, id, Instant.now())
+        .withType("Warning")
+        .withReason(reason)
+        .withMessage(Printable.message(message))
+        .withNewSource()
+        .withComponent("tranche-extender")
+        .endSource()
+        .build();
+  }
+}
