@@ -4,6 +4,7 @@ import java.io.PrintStream;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +29,8 @@ public final class TestTimes implements TestExecutionListener {
 
   private final PrintStream out;
   private final Map<String, Instant> started = new ConcurrentHashMap<>();
-  private final List<Time> classes = new ArrayList<>();
+  private final List<Time> scenarios = Collections.synchronizedList(new ArrayList<>());
+  private final List<Time> classes = Collections.synchronizedList(new ArrayList<>());
   private final AtomicInteger ended = new AtomicInteger();
 
   private record Time(String name, Duration took) {
@@ -67,11 +69,8 @@ public final class TestTimes implements TestExecutionListener {
       case MethodSource method when scenario(test) ->
           ended(
               new Time(simple(method.getClassName()) + "#" + method.getMethodName(), took), result);
-      case ClassSource type when type.getClassName().endsWith(SCENARIO) -> {
-        synchronized (classes) {
+      case ClassSource type when type.getClassName().endsWith(SCENARIO) ->
           classes.add(new Time(simple(type.getClassName()), took));
-        }
-      }
       case null, default -> {}
     }
   }
@@ -79,21 +78,25 @@ public final class TestTimes implements TestExecutionListener {
   private void ended(Time time, TestExecutionResult result) {
     String word = result.getStatus() == Status.SUCCESSFUL ? "ok" : "FAILED";
     out.printf("[%d] %-6s %s%n", ended.incrementAndGet(), word, time.line());
+    scenarios.add(time);
   }
 
   @Override
   public void testPlanExecutionFinished(TestPlan plan) {
-    synchronized (classes) {
-      if (classes.isEmpty()) {
-        return;
-      }
-      out.println("slowest classes, with what they set up:");
-      classes.stream()
-          .sorted(Comparator.comparing(Time::took).reversed())
-          .limit(SLOWEST_SHOWN)
-          .forEach(time -> out.println(time.line()));
-      classes.clear();
+    slowest("slowest scenarios:", scenarios);
+    slowest("slowest classes, with what they set up:", classes);
+  }
+
+  private void slowest(String title, List<Time> times) {
+    if (times.isEmpty()) {
+      return;
     }
+    out.println(title);
+    times.stream()
+        .sorted(Comparator.comparing(Time::took).reversed())
+        .limit(SLOWEST_SHOWN)
+        .forEach(time -> out.println(time.line()));
+    times.clear();
   }
 
   /** A test with a cluster; the others are too many and too quick for a line each. */

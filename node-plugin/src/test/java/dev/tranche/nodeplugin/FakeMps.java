@@ -22,7 +22,7 @@ public final class FakeMps {
    * @param root where the daemons' folders will be
    */
   public static FakeMps compiled(Path root) throws IOException, InterruptedException {
-    Path out = Path.of("target/fakemps").toAbsolutePath();
+    Path out = FakeNvml.ofThisJvm("fakemps");
     Path sources = Path.of("../e2e/fakemps").toAbsolutePath().normalize();
     Process make =
         new ProcessBuilder("make", "-s", "-C", sources.toString(), "OUT=" + out)

@@ -38,7 +38,7 @@ public final class FakeNvml {
 
   private static FakeNvml compiled(String folder, String without)
       throws IOException, InterruptedException {
-    FakeNvml fake = new FakeNvml(Path.of("target", folder).toAbsolutePath());
+    FakeNvml fake = new FakeNvml(ofThisJvm(folder));
     Path sources = Path.of("../e2e/fakenvml").toAbsolutePath().normalize();
     Process make =
         new ProcessBuilder(
@@ -49,6 +49,11 @@ public final class FakeNvml {
       throw new IOException("e2e/fakenvml does not build; is gcc installed?");
     }
     return fake;
+  }
+
+  /** Of the JVMs that run tests side by side, below target. */
+  static Path ofThisJvm(String folder) {
+    return Path.of("target", System.getProperty("tranche.fork", "fork-1"), folder).toAbsolutePath();
   }
 
   public Path root() {

@@ -20,6 +20,10 @@ final class Containers {
   static final String SHARED = "/opt/tranche-e2e/images";
   private static final Duration STARTUP = Duration.ofMinutes(3);
 
+  /** By default a kubelet tells of its devices every 10 s, and reads ConfigMaps every minute. */
+  private static final List<String> KUBELET_ARGS =
+      List.of("node-status-update-frequency=1s", "sync-frequency=10s");
+
   private final Cluster.Builder plan;
   private final Distribution distribution;
   private final Network network;
@@ -68,6 +72,7 @@ final class Containers {
 
   private static List<String> command(String role, Node node) {
     var command = new ArrayList<>(List.of(role, "--node-name=" + node.name()));
+    KUBELET_ARGS.forEach(arg -> command.add("--kubelet-arg=" + arg));
     node.labels().forEach((key, value) -> command.add("--node-label=" + key + "=" + value));
     return command;
   }

@@ -22,8 +22,9 @@ final class Scripts {
 
   /**
    * Runs a script that prints lines {@code name=value}; its progress goes to our standard error.
+   * One at a time: what it builds is built once.
    */
-  static Map<String, String> values(
+  static synchronized Map<String, String> values(
       Map<String, String> environment, String script, String... arguments) {
     var command = command(script, arguments);
     try {

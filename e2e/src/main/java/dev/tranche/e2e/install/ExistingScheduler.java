@@ -3,6 +3,7 @@ package dev.tranche.e2e.install;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.tranche.e2e.cluster.Cluster;
+import io.fabric8.kubernetes.api.model.Secret;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -10,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Base64;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /**
  * The cluster's own kube-scheduler, configured as {@code deploy/scheduler-existing.yaml} says: the
@@ -21,10 +23,17 @@ final class ExistingScheduler {
 
   private static final String KUBECONFIG = "/var/lib/rancher/k3s/server/cred/scheduler.kubeconfig";
 
+  private static final int MADE_S = 60;
+
   private final Path folder;
+  private boolean used;
 
   ExistingScheduler(Path folder) {
     this.folder = folder;
+    withoutExtender();
+  }
+
+  private void withoutExtender() {
     write(
         "scheduler.yaml",
         """
@@ -40,13 +49,35 @@ final class ExistingScheduler {
     return "--kube-scheduler-arg=config=" + MOUNT + "/scheduler.yaml";
   }
 
-  /** As the file's head tells its reader, and then a restart. */
-  void configure(Cluster cluster, Path shipped) {
-    KubernetesClient client = cluster.client();
+  boolean isUsed() {
+    return used;
+  }
+
+  /**
+   * Restarts it, if it does not work as wanted yet.
+   *
+   * @param shipped its configuration with an extender, or null for the one without
+   */
+  void use(Cluster cluster, @Nullable Path shipped) {
+    if (used == (shipped != null)) {
+      return;
+    }
+    if (shipped == null) {
+      withoutExtender();
+    } else {
+      configure(cluster.client(), shipped);
+    }
+    cluster.restartScheduler();
+    used = shipped != null;
+  }
+
+  /** As the file's head tells its reader. */
+  private void configure(KubernetesClient client, Path shipped) {
     var ca = client.configMaps().inNamespace(Tranche.NAMESPACE).withName("tranche-ca").get();
     write("ca.crt", String.valueOf(ca.getData().get("ca.crt")));
     var own =
         client.secrets().inNamespace(Tranche.NAMESPACE).withName("tranche-scheduler-client-tls");
+    Await.until("kube-scheduler's certificate", MADE_S, () -> made(own.get()));
     for (String file : List.of("tls.crt", "tls.key")) {
       String encoded = String.valueOf(own.get().getData().get(file));
       write(file, new String(Base64.getDecoder().decode(encoded), UTF_8));
@@ -62,7 +93,10 @@ final class ExistingScheduler {
             .replace("keyFile: KEY_FILE", "keyFile: " + MOUNT + "/tls.key")
             .replace("kubeconfig: /etc/kubernetes/scheduler.conf", "kubeconfig: " + KUBECONFIG)
             .concat("leaderElection: {leaderElect: false}\n"));
-    cluster.restartScheduler();
+  }
+
+  private static boolean made(@Nullable Secret secret) {
+    return secret != null && secret.getData() != null && secret.getData().containsKey("tls.crt");
   }
 
   private static String read(Path file) {

@@ -29,18 +29,22 @@ public final class Tranche implements AutoCloseable {
   private static final int METRICS_PORT = 30090;
   private static final int READY_S = 180;
   private static final String KUBERNETES_VERSION = "v1.34.4";
+  private static final String MODE = "extender.mode";
+  private static final String SERVICE = "service";
 
   private final Artifacts artifacts;
   private final Plan plan;
   private final Cluster cluster;
   private final Map<String, NodeGpus> gpus;
+  private final @Nullable ExistingScheduler existing;
 
   /**
    * @param folder for the nodes' drivers and sockets, of this cluster alone
    * @param nodes the GPUs of each, the server first
    * @param busy makes GPUs busy before anything measures them: a mean begins with its first reading
-   * @param values of the chart, beside those that a simulated cluster needs; with {@code
-   *     extender.mode=service} the cluster's own kube-scheduler is configured, too
+   * @param values of the chart, beside those that a simulated cluster needs; where {@code
+   *     extender.mode} is among them the cluster's own kube-scheduler is configured as it says, now
+   *     and by a later {@link #install}
    * @param progress told what is being done
    */
   public record Plan(
@@ -51,20 +55,22 @@ public final class Tranche implements AutoCloseable {
       Map<String, Object> values,
       boolean kept,
       Consumer<String> progress) {
-    private boolean existingScheduler() {
-      return "service".equals(values.get("extender.mode"));
-    }
-
     private Path schedulerFolder() {
       return folder.resolve("scheduler");
     }
   }
 
-  private Tranche(Artifacts artifacts, Plan plan, Cluster cluster, Map<String, NodeGpus> gpus) {
+  private Tranche(
+      Artifacts artifacts,
+      Plan plan,
+      Cluster cluster,
+      Map<String, NodeGpus> gpus,
+      @Nullable ExistingScheduler existing) {
     this.artifacts = artifacts;
     this.plan = plan;
     this.cluster = cluster;
     this.gpus = gpus;
+    this.existing = existing;
   }
 
   /** Returns when every part is ready and every node offers its replicas. */
@@ -78,7 +84,8 @@ public final class Tranche implements AutoCloseable {
             .imageTar(TestImages.kubeScheduler(KUBERNETES_VERSION))
             .imageTar(artifacts.imageTar())
             .nodePort(METRICS_PORT);
-    var existing = plan.existingScheduler() ? new ExistingScheduler(plan.schedulerFolder()) : null;
+    var existing =
+        plan.values().containsKey(MODE) ? new ExistingScheduler(plan.schedulerFolder()) : null;
     if (existing != null) {
       builder.serverArg(ExistingScheduler.serverArg());
     }
@@ -100,13 +107,9 @@ public final class Tranche implements AutoCloseable {
     if (plan.kept()) {
       builder.keepRunning();
     }
-    var tranche = new Tranche(artifacts, plan, builder.start(), gpus);
+    var tranche = new Tranche(artifacts, plan, builder.start(), gpus, existing);
     plan.progress().accept("installing the chart");
     tranche.install(Map.of());
-    if (existing != null) {
-      existing.configure(
-          tranche.cluster, artifacts.root().resolve("deploy/scheduler-existing.yaml"));
-    }
     return tranche;
   }
 
@@ -151,10 +154,23 @@ public final class Tranche implements AutoCloseable {
     Await.until("the parts to be ready", READY_S, this::ready, this::unready);
     plan.progress().accept("waiting for the nodes to offer their replicas");
     Await.until("allocatable replicas", 60, this::offered, () -> allocatable().toString());
+    if (existing != null) {
+      boolean service = SERVICE.equals(values.getOrDefault(MODE, plan.values().get(MODE)));
+      Path shipped = artifacts.root().resolve("deploy/scheduler-existing.yaml");
+      existing.use(cluster, service ? shipped : null);
+    }
   }
 
+  /** Whether the cluster's own kube-scheduler places pods that ask for a GPU. */
+  public boolean usesExistingScheduler() {
+    return existing != null && existing.isUsed();
+  }
+
+  /** With nothing of before: an API server asks a webhook until it has drained. */
   private boolean ready() {
-    return client().apps().deployments().inNamespace(NAMESPACE).list().getItems().stream()
+    return client().pods().inNamespace(NAMESPACE).list().getItems().stream()
+            .allMatch(pod -> pod.getMetadata().getDeletionTimestamp() == null)
+        && client().apps().deployments().inNamespace(NAMESPACE).list().getItems().stream()
             .allMatch(Tranche::ready)
         && client().apps().daemonSets().inNamespace(NAMESPACE).list().getItems().stream()
             .allMatch(

@@ -67,6 +67,11 @@ public final class Prometheus implements AutoCloseable {
     return prometheus;
   }
 
+  /** Prometheus's own linter and test runner. */
+  public static String promtool() throws IOException, InterruptedException {
+    return Shell.output("../.build/promtool.sh").strip();
+  }
+
   private static int freePort() throws IOException {
     try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       return socket.getLocalPort();

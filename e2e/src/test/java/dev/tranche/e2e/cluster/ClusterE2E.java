@@ -18,12 +18,14 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The cluster itself, before anything of ours is on it. */
+@Order(1_060)
 class ClusterE2E {
   private static final String FIRST = "GPU-11111111-1111-1111-1111-111111111111";
   private static final String SECOND = "GPU-22222222-2222-2222-2222-222222222222";

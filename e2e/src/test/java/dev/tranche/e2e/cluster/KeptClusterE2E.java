@@ -7,9 +7,11 @@ import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** A cluster as the demo wants it: it outlives whoever started it. */
+@Order(1_040)
 class KeptClusterE2E {
   private static final String NAME = "kept-for-a-test";
 

@@ -25,12 +25,14 @@ import java.util.Objects;
 import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /**
  * What Kubernetes does today and our configuration stands on. Nothing of Tranche runs here: a test
  * that fails says that a Kubernetes version has changed the ground.
  */
+@Order(1_060)
 class SchedulerContractE2E {
   private static final String KUBERNETES_VERSION = "v1.34.4";
   private static final String NAMESPACE = "default";

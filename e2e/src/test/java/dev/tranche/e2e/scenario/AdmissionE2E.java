@@ -13,9 +13,11 @@ import io.fabric8.kubernetes.api.model.ResourceQuotaBuilder;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.util.Map;
 import java.util.function.UnaryOperator;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** What the API server, with the webhook and by itself, lets nobody do. */
+@Order(15)
 class AdmissionE2E extends Scenario {
   @Test
   void whatWasAskedAndGranted_cannotBeChanged_andTheRestCan() {

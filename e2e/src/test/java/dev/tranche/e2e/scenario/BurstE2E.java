@@ -16,9 +16,11 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Many pods at once: nobody gets another's GPU, and nothing is given twice. */
+@Order(45)
 class BurstE2E extends Scenario {
   private static final int PODS = 40;
 

@@ -3,37 +3,23 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
-import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
 import io.fabric8.kubernetes.api.model.Quantity;
 import java.util.Map;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** The words of KAI and of HAMi, which an administrator has switched on. */
+@Order(200)
 class CompatE2E extends Scenario {
   private static final String GPUMEM = "nvidia.com/gpumem";
 
-  @BeforeAll
-  static void switchOn() {
-    tranche().install(Map.of("webhook.compat.kai", true, "webhook.compat.hami", true));
-    // An API server goes on asking one of before, by the connection that it has, until that has
-    // drained.
-    Await.until(
-        "the webhooks of before to be gone",
-        60,
-        () ->
-            tranche().parts("webhook").stream()
-                .allMatch(pod -> pod.getMetadata().getDeletionTimestamp() == null));
-  }
-
-  @AfterAll
-  static void switchOff() {
-    tranche().install(Map.of());
+  @Override
+  Map<String, Object> values() {
+    return Map.of("webhook.compat.kai", true, "webhook.compat.hami", true);
   }
 
   private static PodBuilder kais(String name) {

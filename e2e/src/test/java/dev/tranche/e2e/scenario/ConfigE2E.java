@@ -19,9 +19,11 @@ import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** The node plugin's ConfigMap, edited while everything runs: one node of two equal GPUs. */
+@Order(1_140)
 class ConfigE2E {
   private static final String SHARED = "nvidia.com/gpu.shared";
   private static final String LABEL = "nvidia.com/device-plugin.config";

@@ -20,10 +20,12 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Every panel of the dashboards, asked of a Prometheus that scrapes the cluster. */
+@Order(40)
 class DashboardsE2E extends Scenario {
   private static final int SCRAPE_INTERVAL_S = 5;
   private static final int SCHEDULER_PORT = 10259;
@@ -38,11 +40,6 @@ class DashboardsE2E extends Scenario {
           "Temperature", "GPUs that do not tell",
           "Power", "GPUs that do not tell",
           "Events by reason", "counted from the first event");
-
-  /**
-   * Another kube-scheduler's metrics are its owner's; only the one beside the extender is asked.
-   */
-  private static final boolean OWN_SCHEDULER = MODE.equals("scheduler");
 
   private final List<LocalPortForward> forwards = new ArrayList<>();
 
@@ -60,7 +57,7 @@ class DashboardsE2E extends Scenario {
     try (var expositions = Expositions.start()) {
       expose(expositions);
       var configs = new ArrayList<Map<String, Object>>(List.of(expositions.scrapeConfig()));
-      if (OWN_SCHEDULER) {
+      if (ownScheduler()) {
         configs.add(kubeSchedulers());
       }
       int targets = expositions.size() + forwards.size();
@@ -77,6 +74,13 @@ class DashboardsE2E extends Scenario {
     }
   }
 
+  /**
+   * Another kube-scheduler's metrics are its owner's; only the one beside the extender is asked.
+   */
+  private static boolean ownScheduler() {
+    return scheduler().equals(Names.SCHEDULER);
+  }
+
   private List<Dashboard.Query> empty(Prometheus prometheus) {
     var variables =
         Map.of(
@@ -86,7 +90,7 @@ class DashboardsE2E extends Scenario {
             "scheduler", JOB,
             "__rate_interval", "5m");
     return Dashboard.queries().stream()
-        .filter(query -> OWN_SCHEDULER || !query.expression().contains("$scheduler"))
+        .filter(query -> ownScheduler() || !query.expression().contains("$scheduler"))
         .map(query -> query.with(variables))
         .filter(query -> !prometheus.shows(query.expression()))
         .filter(query -> !EMPTY.containsKey(query.panel()))

@@ -9,9 +9,11 @@ import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.util.Map;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** One pod's way through all parts. */
+@Order(20)
 class FractionE2E extends Scenario {
   @Test
   void fraction_becomesReplicasOfOneGpu_whichTheContainerAloneSees() {

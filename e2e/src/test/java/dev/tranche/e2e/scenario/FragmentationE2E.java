@@ -7,9 +7,11 @@ import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Event;
 import java.util.Map;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Room that is there in sum and on no GPU. */
+@Order(15)
 class FragmentationE2E extends Scenario {
   @Test
   void twoHoles_neverTakeAShareThatFitsNeither() {

@@ -10,9 +10,11 @@ import io.fabric8.kubernetes.api.model.EnvVar;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.util.List;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Pods that reach for GPUs which they did not ask for, with a runtime that would give them. */
+@Order(25)
 class GuardE2E extends Scenario {
   private static final String LABEL = "tranche.dev/guard";
   private static final String VARIABLE = "NVIDIA_VISIBLE_DEVICES";

@@ -7,11 +7,13 @@ import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** GPUs that break and come back, and what a node's labels say of them. */
+@Order(60)
 class HealthE2E extends Scenario {
   private static final int ONE_GPU = Tranche.REPLICAS_PER_GPU;
   private static final int BOTH = 2 * Tranche.REPLICAS_PER_GPU;

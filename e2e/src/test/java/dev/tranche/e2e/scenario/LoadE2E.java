@@ -7,14 +7,21 @@ import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
+import org.junit.jupiter.api.MethodOrderer;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestMethodOrder;
 
 /** Nodes that are equal in allocations and unequal in what NVML reports. */
+@Order(80)
+@TestMethodOrder(MethodOrderer.OrderAnnotation.class)
 class LoadE2E extends Scenario {
   /** A mean falls slowly; what is left of it must not outweigh what a test is about. */
   private static final int REST_PERCENT = 5;
 
+  /** Last, since the mean that it leaves behind would keep the others waiting. */
   @Test
+  @Order(Integer.MAX_VALUE)
   void smLoad_sendsThePodToTheIdleNode_andBackWhenTheLoadsSwap() {
     idle(GAMMA);
     busy(BETA, 90, 0);

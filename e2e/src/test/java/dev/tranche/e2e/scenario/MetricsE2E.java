@@ -2,17 +2,19 @@ package dev.tranche.e2e.scenario;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.chart.Prometheus;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.Path;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** What Prometheus reads of each part. */
+@Order(10)
 class MetricsE2E extends Scenario {
   @ParameterizedTest
   @CsvSource({
@@ -57,9 +59,8 @@ class MetricsE2E extends Scenario {
   }
 
   private static String lint(String metrics) throws IOException, InterruptedException {
-    Path promtool = Path.of("../.build/promtool.sh").toAbsolutePath();
     Process process =
-        new ProcessBuilder("bash", "-c", "\"$(" + promtool + ")\" check metrics")
+        new ProcessBuilder(Prometheus.promtool(), "check", "metrics")
             .redirectErrorStream(true)
             .start();
     try (var in = process.outputWriter(StandardCharsets.UTF_8)) {

@@ -9,11 +9,13 @@ import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /**
  * A node of a whole GPU and of one that is cut into MIG devices, each kind a resource of its own.
  */
+@Order(1_050)
 class MigE2E {
   private static final String SMALL = "nvidia.com/mig-1g.5gb";
   private static final int CUT = 1;

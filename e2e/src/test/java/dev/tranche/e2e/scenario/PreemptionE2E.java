@@ -13,11 +13,13 @@ import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** An important pod, and a node whose two GPUs are full of unimportant halves. */
+@Order(30)
 class PreemptionE2E extends Scenario {
   private static final int EVICTION_SECONDS = 120;
 

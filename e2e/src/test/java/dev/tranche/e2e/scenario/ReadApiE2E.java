@@ -29,9 +29,11 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** The read API by {@code kubectl port-forward}, and by the tokens of ServiceAccounts. */
+@Order(25)
 class ReadApiE2E extends Scenario {
   private static final int PORT = 9444;
   private static final int LOCAL_PORT = 9445;

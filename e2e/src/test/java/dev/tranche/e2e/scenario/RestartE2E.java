@@ -8,9 +8,11 @@ import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import java.util.Map;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Parts that go and come back: running pods stay, none fails, the next one is placed rightly. */
+@Order(60)
 class RestartE2E extends Scenario {
   private static final int BURST = 24;
 

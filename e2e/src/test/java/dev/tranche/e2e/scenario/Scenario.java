@@ -23,29 +23,38 @@ import java.util.TreeSet;
 import java.util.UUID;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.TestInstance;
+import org.junit.jupiter.api.parallel.ResourceLock;
 
 /**
  * A test's view of one cluster that all scenarios share: three nodes of two equal GPUs each, ten
  * replicas per GPU, everything idle and empty when a test begins.
  */
 @TestInstance(TestInstance.Lifecycle.PER_METHOD)
+@ResourceLock(Scenario.CLUSTER)
 abstract class Scenario {
   static final String ALPHA = "alpha";
   static final String BETA = "beta";
   static final String GAMMA = "gamma";
   static final int RUNNING_SECONDS = 60;
 
+  /** Other classes, with clusters of their own, run beside those that share this one. */
+  static final String CLUSTER = "the scenarios' cluster";
+
+  private static final String MODE = "extender.mode";
+
   /** {@code scheduler}, or {@code service} for the cluster's own kube-scheduler. */
-  static final String MODE = System.getProperty("tranche.extender.mode", "scheduler");
+  private static final String GIVEN_MODE = System.getProperty("tranche.extender.mode", "scheduler");
 
   private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
 
   /** Started by the first scenario, removed when the tests' process ends. */
   private static final class Shared {
     static final Tranche TRANCHE = start();
+    private static @Nullable Map<String, Object> installed = Map.of();
 
     private static Tranche start() {
       var nodes = new LinkedHashMap<String, List<Model>>();
@@ -60,8 +69,8 @@ abstract class Scenario {
               gpus -> {},
               // ConfigE2E has the default, whole GPUs.
               Map.of(
-                  "extender.mode",
                   MODE,
+                  GIVEN_MODE,
                   "nodePlugin.healthQuietPeriod",
                   "30s",
                   "plainRequests",
@@ -72,6 +81,15 @@ abstract class Scenario {
       Runtime.getRuntime().addShutdownHook(new Thread(tranche::close));
       return tranche;
     }
+
+    /** Unless the last test had the same values. */
+    static void install(Map<String, Object> values) {
+      if (!values.equals(installed)) {
+        installed = null;
+        TRANCHE.install(values);
+        installed = values;
+      }
+    }
   }
 
   final String namespace = "s-" + UUID.randomUUID().toString().substring(0, 8);
@@ -80,8 +98,17 @@ abstract class Scenario {
     return Shared.TRANCHE;
   }
 
+  /** A test that needs the cluster's own kube-scheduler, whatever is given. */
+  interface InServiceMode {}
+
+  /** Of the chart, beside those that all scenarios have. */
+  Map<String, Object> values() {
+    return this instanceof InServiceMode ? Map.of(MODE, "service") : Map.of();
+  }
+
   @BeforeEach
   void openNamespace() {
+    Shared.install(values());
     tranche().nodes().forEach(node -> tranche().gpus(node).idle());
     tranche()
         .client()
@@ -218,7 +245,7 @@ abstract class Scenario {
 
   /** Who places pods that ask for a GPU. */
   static String scheduler() {
-    return MODE.equals("service") ? "default-scheduler" : Names.SCHEDULER;
+    return tranche().usesExistingScheduler() ? "default-scheduler" : Names.SCHEDULER;
   }
 
   static String nodeOf(Pod pod) {

@@ -12,9 +12,11 @@ import io.fabric8.kubernetes.api.model.Taint;
 import io.fabric8.kubernetes.api.model.TaintBuilder;
 import java.util.List;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** A node as an autoscaler adds it: there, tainted, and its plugin comes last. */
+@Order(40)
 class StartupTaintE2E extends Scenario {
   private static final String KEEPS_PLUGIN_AWAY = "example.com/installing-drivers";
   private static final String OTHERS = "example.com/others";

@@ -10,9 +10,11 @@ import io.fabric8.kubernetes.api.model.Pod;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Whose process uses how much of a GPU, and who is told when it is more than granted. */
+@Order(40)
 class UsageE2E extends Scenario {
   private static final int USED_MIB = 8000;
   private static final String USED = "tranche_container_gpu_memory_used_bytes";

@@ -10,9 +10,11 @@ import io.fabric8.kubernetes.client.dsl.ListVisitFromServerGetDeleteRecreateWait
 import java.io.ByteArrayInputStream;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Whoever makes the pods, the annotation on their template is enough. */
+@Order(15)
 class WorkloadsE2E extends Scenario {
   private static final int EACH = 2;
   private static final String DAEMON_SET = "DaemonSet";

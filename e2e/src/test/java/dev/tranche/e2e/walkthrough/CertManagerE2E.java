@@ -17,12 +17,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /**
  * cert-manager's own controllers make the certificates: they are served, renewed while pods are
  * admitted, and signed by another authority.
  */
+@Order(1_160)
 class CertManagerE2E {
   private static final String NODE = "one";
   private static final Path POD_RESOURCES = Unharmed.podResources("cert-manager");

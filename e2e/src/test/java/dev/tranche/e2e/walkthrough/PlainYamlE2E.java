@@ -7,9 +7,11 @@ import dev.tranche.e2e.install.PodSpecs;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** All of Tranche without Helm, as {@code deploy/README.md} has it. */
+@Order(1_060)
 class PlainYamlE2E {
   private static final String NODE = "one";
   private static final Path POD_RESOURCES = Unharmed.podResources("plain");

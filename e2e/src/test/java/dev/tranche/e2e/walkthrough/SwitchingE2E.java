@@ -13,11 +13,13 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /**
  * From NVIDIA's own plugin to ours and back, under running pods, as {@code docs/switching.md} says.
  */
+@Order(1_100)
 class SwitchingE2E {
   private static final String NODE = "one";
   private static final int EACH = 10;

@@ -13,12 +13,14 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /**
  * Another image, more replicas of the parts, another number of replicas per GPU, and all of it
  * back, while pods run and others are created.
  */
+@Order(1_120)
 class UpgradeE2E {
   private static final String NODE = "one";
   private static final int GPUS = 2;

@@ -6,9 +6,11 @@ import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Await;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Time-slicing on EKS with Helm and a config file. */
+@Order(1_060)
 class WalkthroughAE2E {
   private static final String NODE = "one";
 

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.e2e.gpu.Model;
 import java.util.LinkedHashMap;
 import java.util.List;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** A ConfigMap with a named entry, nodes chosen by label. */
+@Order(1_080)
 class WalkthroughBE2E {
   private static final String LABELLED = "labelled";
   private static final String OTHER = "other";

@@ -5,9 +5,11 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.e2e.gpu.Model;
 import java.util.LinkedHashMap;
 import java.util.List;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Beside the GPU Operator: its ConfigMap, its environment, one T4 per node. */
+@Order(1_120)
 class WalkthroughCE2E {
   private static final String FIRST = "first";
   private static final String SECOND = "second";

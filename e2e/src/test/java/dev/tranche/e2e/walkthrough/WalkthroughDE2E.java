@@ -6,9 +6,11 @@ import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Await;
 import java.util.LinkedHashMap;
 import java.util.List;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** MPS on T4 and V100, with its label and without. */
+@Order(1_080)
 class WalkthroughDE2E {
   private static final String T4 = "t4";
   private static final String V100 = "v100";

@@ -8,9 +8,11 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** A bare cluster: plain YAML, whole GPUs, nine in one machine, and the leak. */
+@Order(1_060)
 class WalkthroughEE2E {
   private static final String NODE = "nine";
 

@@ -58,7 +58,7 @@ class MetricsServerIT {
 
   @Test
   void idleConnections_areClosed() throws Exception {
-    int port = serve(500);
+    int port = serve(2_000);
     for (int i = 0; i < PER_ADDRESS_MAX; i++) {
       idle.add(connect("127.0.0.2", port));
     }
