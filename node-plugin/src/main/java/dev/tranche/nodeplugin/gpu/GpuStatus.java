@@ -23,6 +23,11 @@ public record GpuStatus(GpuInfo info, Health health, @Nullable Load load, List<C
     this(info, health, load, List.of());
   }
 
+  /** NVML shows it no more. */
+  GpuStatus gone(String reason) {
+    return new GpuStatus(info, health.gone(reason), null);
+  }
+
   /** Whether a scheduler should hear of the step from another status before the next heartbeat. */
   public boolean differsFrom(GpuStatus other) {
     if (!info.equals(other.info) || !health.equals(other.health)) {

@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.gpu;
 
-import dev.tranche.nodeplugin.metrics.Readiness;
+import dev.tranche.nodeplugin.health.Readiness;
 import java.util.List;
 import java.util.Optional;
 import java.util.function.LongSupplier;

@@ -5,7 +5,7 @@ import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.KeptConfig;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
-import dev.tranche.nodeplugin.metrics.Readiness;
+import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.NvmlException;

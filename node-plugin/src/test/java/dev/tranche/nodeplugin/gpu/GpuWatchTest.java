@@ -215,7 +215,7 @@ class GpuWatchTest {
   void failedSample_isNoLostGpu_norAreManyWhileItSaysWhoItIs() {
     GpuWatch watch = watch("");
     memory.unreadable = "GPU-a";
-    for (int i = 0; i < 2 * GpuWatch.FAILED_SAMPLES_MAX; i++) {
+    for (int i = 0; i < 2 * GpuSampler.FAILED_SAMPLES_MAX; i++) {
       watch.sample();
       assertThat(health(watch, "GPU-a").healthy()).isTrue();
     }
@@ -227,7 +227,7 @@ class GpuWatchTest {
   void gpuThatSaysNothing_isLost_afterSeveralSamples() {
     GpuWatch watch = watch("");
     memory.uuids.set(0, "?");
-    for (int i = 1; i < GpuWatch.FAILED_SAMPLES_MAX; i++) {
+    for (int i = 1; i < GpuSampler.FAILED_SAMPLES_MAX; i++) {
       watch.sample();
       assertThat(health(watch, "GPU-a").healthy()).isTrue();
     }

@@ -7,6 +7,7 @@ import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.nodeplugin.Eventually;
 import dev.tranche.nodeplugin.config.HostPort;
+import dev.tranche.nodeplugin.health.Readiness;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import java.io.BufferedReader;

@@ -1,4 +1,4 @@
-package dev.tranche.nodeplugin.metrics;
+package dev.tranche.nodeplugin.health;
 
 import java.util.List;
 

@@ -1,0 +1,141 @@
+package dev.tranche.nodeplugin.gpu;
+
+import dev.tranche.nodeplugin.health.Fault;
+import dev.tranche.nodeplugin.health.Health;
+import dev.tranche.nodeplugin.health.HealthOptions;
+import dev.tranche.nodeplugin.load.Load;
+import dev.tranche.nodeplugin.nvml.GpuEvent;
+import dev.tranche.nodeplugin.nvml.GpuInfo;
+import dev.tranche.nodeplugin.nvml.GpuReading;
+import dev.tranche.nodeplugin.nvml.Mig;
+import dev.tranche.nodeplugin.nvml.Nvml;
+import dev.tranche.nodeplugin.nvml.NvmlException;
+import dev.tranche.nodeplugin.usage.ContainerUse;
+import dev.tranche.nodeplugin.usage.UsageReader;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.function.LongSupplier;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Samples one GPU after the other. Confined to the thread that talks to NVML. */
+final class GpuSampler {
+  private static final Logger LOG = LoggerFactory.getLogger(GpuSampler.class);
+
+  /** One sample may fail for reasons of its own. */
+  static final int FAILED_SAMPLES_MAX = 3;
+
+  private final HealthOptions options;
+  private final UsageReader usage;
+  private final LongSupplier clockMs;
+  private final Map<String, Long> eccErrors = new HashMap<>();
+  // By uuid: in a row.
+  private final Map<String, Integer> failedSamples = new HashMap<>();
+
+  GpuSampler(HealthOptions options, UsageReader usage, LongSupplier clockMs) {
+    this.options = options;
+    this.usage = usage;
+    this.clockMs = clockMs;
+  }
+
+  /** Forgets the others. */
+  void retain(Set<String> known, Set<String> present) {
+    eccErrors.keySet().retainAll(known);
+    failedSamples.keySet().retainAll(present);
+  }
+
+  /** Every GPU has been sampled. */
+  void sampled() {
+    usage.sampled();
+  }
+
+  /**
+   * The GPU after another sample.
+   *
+   * @throws NvmlException if NVML itself is gone
+   */
+  GpuStatus sample(Nvml session, GpuStatus gpu, int index) {
+    long nowMs = clockMs.getAsLong();
+    try {
+      GpuReading reading = read(session, gpu.info(), index);
+      failedSamples.remove(gpu.info().uuid());
+      Load load = Load.next(gpu.load(), reading, nowMs);
+      Health health = gpu.health().answered(nowMs, options.quietMs());
+      return new GpuStatus(
+          gpu.info(),
+          moreErrors(gpu, reading)
+              ? health.fault(Fault.ofMemory(reading.eccUncorrected()), nowMs)
+              : health,
+          load,
+          uses(session, gpu.info(), index, reading));
+    } catch (NvmlException e) {
+      return unread(session, gpu, index, e);
+    }
+  }
+
+  private static GpuReading read(Nvml session, GpuInfo gpu, int index) {
+    return gpu.part()
+        .map(part -> session.readMig(index, part.index()))
+        .orElseGet(() -> session.read(index));
+  }
+
+  // Of a GPU that is cut its MIG devices tell: the GPU's own list would name everybody once more.
+  private List<ContainerUse> uses(Nvml session, GpuInfo gpu, int index, GpuReading reading) {
+    return switch (gpu.mig()) {
+      case Mig.Off ignored -> usage.of(session.processes(index), reading);
+      case Mig.Cut ignored -> List.of();
+      case Mig.Part part -> usage.of(session.migProcesses(index, part.index()), reading);
+    };
+  }
+
+  private GpuStatus unread(Nvml session, GpuStatus gpu, int index, NvmlException e) {
+    if (e.driverGone()) {
+      throw e;
+    }
+    String why = String.valueOf(e.getMessage());
+    if (e.lost()) {
+      return gpu.gone(why);
+    }
+    if (e.unsupported()) {
+      return new GpuStatus(gpu.info(), gpu.health(), null);
+    }
+    int failed = failedSamples.merge(gpu.info().uuid(), 1, Integer::sum);
+    if (failed < FAILED_SAMPLES_MAX) {
+      // What was read last says its age itself.
+      return gpu;
+    }
+    boolean answers = answers(session, gpu.info(), index);
+    if (failed == FAILED_SAMPLES_MAX && answers) {
+      LOG.warn("cannot read the load of {}: {}", gpu.info().uuid(), why);
+    }
+    Health health = answers ? gpu.health() : gpu.health().silent(why);
+    return new GpuStatus(gpu.info(), health, null);
+  }
+
+  /** Whether it still says who it is. */
+  static boolean answers(Nvml session, GpuInfo gpu, int index) {
+    try {
+      GpuInfo now = session.info(index);
+      return gpu.part().isEmpty()
+          ? now.uuid().equals(gpu.uuid())
+          : session.migDevices(now).stream().anyMatch(part -> part.uuid().equals(gpu.uuid()));
+    } catch (NvmlException e) {
+      if (e.driverGone()) {
+        throw e;
+      }
+      return false;
+    }
+  }
+
+  private boolean moreErrors(GpuStatus gpu, GpuReading reading) {
+    if (reading.eccUncorrected() == GpuReading.UNKNOWN) {
+      return false;
+    }
+    Long before = eccErrors.put(gpu.info().uuid(), reading.eccUncorrected());
+    return before != null
+        && reading.eccUncorrected() > before
+        && options.xids().unhealthy(GpuEvent.DOUBLE_BIT_ECC);
+  }
+}
