@@ -30,6 +30,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private final Guard guard;
   private final long answeredMsMax;
   private final ReadApiMetrics metrics;
+  private final WebPage page = WebPage.load();
   private final Semaphore free = new Semaphore(AT_ONCE_MAX);
 
   /** Why a request may not pass, if it may not. */
@@ -61,6 +62,9 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   @Override
   public void handle(HttpServerRequest request) {
+    if (page.answered(request)) {
+      return;
+    }
     Optional<Route> route = Route.of(String.valueOf(request.path()));
     if (route.isEmpty()) {
       refuse(
