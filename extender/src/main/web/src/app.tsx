@@ -40,9 +40,9 @@ function App() {
         <Status />
         <button class="ask" aria-label="Help" onClick={() => (helping.value = true)}>?</button>
       </header>
-      <Notice />
-      <Funnel />
       <main>
+        <Notice />
+        <Funnel />
         <View />
       </main>
       <Drawer />

@@ -124,7 +124,7 @@ function OfPod({ id }: { id: string }) {
 function PodFacts({ pod }: { pod: Pod }) {
   return (
     <>
-      {pod.waiting && <p>{pod.waiting.message}</p>}
+      {pod.waiting && <p class="reason">{pod.waiting.message}</p>}
       <dl class="facts">
         <Fact name="State">{pod.state.toLowerCase()}</Fact>
         <Fact name="Asks for">{pod.resource}</Fact>

@@ -32,7 +32,7 @@ export function GpuMap() {
         <a class="twin" href={link({ as: "table" })} onClick={follow({ as: "table" })}>Table</a>
       </div>
       {whole.value && <p class="note">One cell for each node, with the mean of its GPUs. Open one to see them.</p>}
-      <div class={`groups ${size.value} ${whole.value || by.value !== "node" ? "wide" : ""}`} onKeyDown={arrows} onClick={open} {...hovering}>
+      <div class={`groups ${size.value} ${whole.value || (by.value !== "node" && size.value !== "large") ? "wide" : ""}`} onKeyDown={arrows} onClick={open} {...hovering}>
         {groups.value.map((group) => <GroupBox key={group.name} group={group} />)}
       </div>
     </section>
@@ -78,7 +78,7 @@ class GroupBox extends Component<{ group: Group }> {
           {group.words.map((word) => <b class="word">{word}</b>)}
           {group.granted}<span class="long"> granted</span> ·{" "}
           {group.load ? <><span class="long">load </span>{group.load}</> : "no reading"}
-          <span class="long"> · {group.model}</span>
+          {by.value !== "model" && <span class="model"> · {group.model}</span>}
         </p>
         <div class="cells">
           {group.tiles.map((tile) => <Cell key={tile.key} tile={tile} />)}
@@ -95,13 +95,15 @@ class Cell extends Component<{ tile: Tile }> {
 
   override render({ tile }: { tile: Tile }) {
     const { load, share, words } = tile;
+    const large = size.value === "large";
     const fill = { height: `${Math.min(1, share) * 100}%`, background: load === undefined ? "" : cividis(load) };
     return (
-      <button class="cell" data-key={tile.key} aria-label={tile.label} tabIndex={-1}>
+      <button class="cell" data-key={tile.key} aria-label={large ? undefined : tile.label} tabIndex={-1}>
+        {large && <span class="said">{tile.label}</span>}
         <span class={`box ${load === undefined ? "missing" : ""} ${words.length > 0 ? "odd" : ""}`}>
           <span class="fill" style={fill} />
         </span>
-        {size.value === "large" && <Figures tile={tile} />}
+        {large && <Figures tile={tile} />}
       </button>
     );
   }
@@ -111,9 +113,9 @@ class Cell extends Component<{ tile: Tile }> {
 function Figures({ tile: { gpu, load, name, words } }: { tile: Tile }) {
   if (!gpu) return null;
   return (
-    <span class="figures">
+    <span class="figures" aria-hidden="true">
       <b class="mono">{load === undefined ? "–" : percent(load)}</b>
-      <span>GPU {name} · {shareText(gpu)}</span>
+      <span>{by.value === "node" ? "GPU" : gpu.node} {name} · {shareText(gpu)}</span>
       {words.length > 0 && <b class="word">{words.join(", ")}</b>}
       {gpu.holders.slice(0, 4).map((holder) => <span class="mono pod">{holder.name}</span>)}
     </span>

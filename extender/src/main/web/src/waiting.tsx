@@ -37,7 +37,7 @@ function Row({ pod, open }: { pod: Pod; open: boolean }) {
   return (
     <li>
       <h2><a class="mono" href={link(detail)} onClick={follow(detail)}>{pod.namespace}/{pod.name}</a></h2>
-      <p>{why ? why.message : "The extender does not say why."}</p>
+      <p class="reason">{why ? why.message : "The extender does not say why."}</p>
       <p class="quiet">
         {why?.refusedNodes !== undefined && <>{count(why.refusedNodes, "node")} refused · </>}
         {pod.resource}{why?.time && <> · decided <Since time={why.time} /></>}

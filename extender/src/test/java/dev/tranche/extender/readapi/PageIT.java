@@ -12,6 +12,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
+import com.microsoft.playwright.options.AriaRole;
 import com.microsoft.playwright.options.ColorScheme;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClient;
@@ -113,6 +114,10 @@ final class PageIT {
     page.navigate("http://127.0.0.1:" + api.port() + "/" + query);
   }
 
+  private Locator cell(String name) {
+    return page.getByRole(AriaRole.BUTTON, new Page.GetByRoleOptions().setName(name));
+  }
+
   private Locator cells() {
     return page.locator(".cell");
   }
@@ -121,12 +126,11 @@ final class PageIT {
   void map_hasACellForEachGpu_withItsShareLoadAndState() {
     go("");
     assertThat(cells()).hasCount(3);
-    Locator busy = page.getByLabel("node-a GPU 0");
+    Locator busy = cell("node-a GPU 0");
     assertThat(busy).hasAccessibleName(Pattern.compile("5 of 10 granted, load 92"));
     assertThat(busy.locator(".fill")).hasAttribute("style", Pattern.compile("height: 50%"));
-    assertThat(page.getByLabel("node-a GPU 1").locator(".box"))
-        .hasClass(Pattern.compile("missing"));
-    Locator broken = page.getByLabel("node-b GPU 0");
+    assertThat(cell("node-a GPU 1").locator(".box")).hasClass(Pattern.compile("missing"));
+    Locator broken = cell("node-b GPU 0");
     assertThat(broken).hasAccessibleName(Pattern.compile("unhealthy"));
     assertThat(broken).containsText("unhealthy");
   }
@@ -140,28 +144,27 @@ final class PageIT {
         new JsonObject()
             .put("gpus", new JsonArray().add(change.put("measured", measured(17))))
             .put("gpusRemoved", new JsonArray().add("GPU-node-b-0")));
-    assertThat(page.getByLabel("node-a GPU 0")).containsText("17");
+    assertThat(cell("node-a GPU 0")).containsText("17");
     assertThat(cells()).hasCount(2);
     api.change(
         new JsonObject()
             .put(
                 "gpus",
                 new JsonArray().add(change.copy().putNull("measured")).add(gpu("c", 0, 1))));
-    assertThat(page.getByLabel("node-a GPU 0").locator(".box"))
-        .hasClass(Pattern.compile("missing"));
+    assertThat(cell("node-a GPU 0").locator(".box")).hasClass(Pattern.compile("missing"));
     assertThat(cells()).hasCount(3);
   }
 
   @Test
   void pointerAndFocus_showTheSameCard() {
     go("");
-    page.getByLabel("node-b GPU 0").hover();
+    cell("node-b GPU 0").hover();
     Locator card = page.locator(".card");
     assertThat(card).containsText("5 of 10");
     assertThat(card).containsText("XID 79");
     page.mouse().move(0, 0);
     assertThat(card).hasCount(0);
-    page.getByLabel("node-b GPU 0").focus();
+    cell("node-b GPU 0").focus();
     assertThat(card).containsText("XID 79");
   }
 
@@ -189,7 +192,7 @@ final class PageIT {
   @Test
   void filter_saysWhatItDoesNotKnow_andWhenNothingIsLeft() {
     go("?q=colour%3Ared");
-    assertThat(page.getByRole(com.microsoft.playwright.options.AriaRole.ALERT))
+    assertThat(page.getByRole(AriaRole.ALERT))
         .containsText("\"colour:red\" is no filter. Allowed: words, model:");
     go("?q=nothing");
     page.getByText("Clear the filter").click();
@@ -200,16 +203,15 @@ final class PageIT {
   void keyboard_movesOpensAndCloses() {
     go("");
     assertThat(cells()).hasCount(3);
-    page.getByLabel("node-a GPU 0").focus();
+    cell("node-a GPU 0").focus();
     page.keyboard().press("ArrowRight");
-    assertThat(page.getByLabel("node-a GPU 1")).isFocused();
+    assertThat(cell("node-a GPU 1")).isFocused();
     page.keyboard().press("ArrowRight");
     page.keyboard().press("Enter");
-    assertThat(page.getByRole(com.microsoft.playwright.options.AriaRole.DIALOG))
-        .containsText("XID 79");
+    assertThat(page.getByRole(AriaRole.DIALOG)).containsText("XID 79");
     assertThat(page.url()).contains("gpu=node-b%2F0");
     page.keyboard().press("Escape");
-    assertThat(page.getByLabel("node-b GPU 0")).isFocused();
+    assertThat(cell("node-b GPU 0")).isFocused();
     page.keyboard().press("?");
     assertThat(page.locator("dialog")).isVisible();
     page.keyboard().press("Escape");
@@ -326,11 +328,11 @@ final class PageIT {
             List.of());
     go("");
     assertThat(cells()).hasCount(1_000);
-    page.getByLabel("node-77,").click();
+    cell("node-77,").click();
     assertThat(
             page.locator("h2").getByText("node-77", new Locator.GetByTextOptions().setExact(true)))
         .isVisible();
-    assertThat(page.getByLabel("node-77 GPU 7")).isVisible();
+    assertThat(cell("node-77 GPU 7")).isVisible();
   }
 
   @ParameterizedTest
