@@ -21,12 +21,12 @@ new_enough() {
 
 # fetch URL SHA256 FOLDER: unpacks what an npm package has.
 fetch() {
+  mkdir -p "$3"
   curl -fsSL --retry 3 -o "$3.tgz" "$1"
   echo "$2  $3.tgz" | sha256sum -c --quiet >&2 || {
     echo "error: $1 has not its pinned checksum; install Node.js $oldest or newer with npm" >&2
     return 1
   }
-  mkdir -p "$3"
   tar -xzf "$3.tgz" -C "$3" --strip-components=1
   rm "$3.tgz"
 }

@@ -12,8 +12,11 @@ web=$here/../extender/src/main/web
 # shellcheck disable=SC2317,SC2329
 install_modules() {
   cp "$web"/package{,-lock}.json "$1"
+  local node
+  node=$("$here/node.sh")
+  cd "$1"
   # Nothing that a package brings is run.
-  (PATH=$(dirname "$("$here/node.sh")"):$PATH && cd "$1" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error)
+  PATH=$(dirname "$node"):$PATH npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 }
 
 # shellcheck disable=SC2317,SC2329

@@ -39,4 +39,8 @@ for (const { path, contents } of outputFiles) {
   page = page.replace(`"app.${kind}"`, `"${name}"`);
 }
 write("index.html", page);
+// Not served, but in the jar with the code that it is about.
+const bundled = ["preact", "@preact/signals", "@preact/signals-core"];
+const licenses = bundled.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8")}`);
+writeFileSync(join(out, "licenses.txt"), licenses.join("\n"));
 writeFileSync(join(out, "files.txt"), `${names.join("\n")}\n`);

@@ -185,5 +185,5 @@ export function letTabIn() {
     document.querySelector<HTMLElement>(`.cell[data-key="${CSS.escape(current.value)}"]`) ??
     document.querySelector<HTMLElement>(".cell");
   all.forEach((cell) => cell !== wanted && (cell.tabIndex = -1));
-  if (wanted) wanted.tabIndex = 0;
+  if (wanted && wanted.tabIndex !== 0) wanted.tabIndex = 0;
 }

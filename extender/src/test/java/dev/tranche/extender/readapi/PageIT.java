@@ -156,6 +156,31 @@ final class PageIT {
   }
 
   @Test
+  void changeOfOneGpu_touchesNoOtherCell() {
+    api.snapshot =
+        snapshot(
+            IntStream.range(0, 1_000).mapToObj(i -> gpu("node-" + i / 8, i % 8, i % 100)).toList(),
+            List.of());
+    go("");
+    assertThat(page.locator(".cell[tabindex='0']")).hasCount(1);
+    page.evaluate(
+        """
+        () => {
+          window.touched = new Set();
+          new MutationObserver(all => all.forEach(each => {
+            const cell = (each.target.closest ? each.target : each.target.parentElement).closest('.cell');
+            if (cell) touched.add(cell.dataset.key);
+          })).observe(document.querySelector('.groups'),
+              {subtree: true, attributes: true, childList: true, characterData: true});
+        }""");
+    var change = new JsonObject().put("node", "node-3").put("index", 1);
+    api.change(
+        new JsonObject().put("gpus", new JsonArray().add(change.put("measured", measured(77)))));
+    assertThat(cell("node-3 GPU 1,")).hasAccessibleName(Pattern.compile("load 77"));
+    assertThat((List<?>) page.evaluate("[...touched]")).isEqualTo(List.of("node-3/1"));
+  }
+
+  @Test
   void pointerAndFocus_showTheSameCard() {
     go("");
     cell("node-b GPU 0").hover();
