@@ -96,6 +96,11 @@ class BoundsPageTest {
           new Bound("an answer of the read API", EXTENDER + "Page", "BYTES_MAX"),
           new Bound("an answer of the read API", EXTENDER + "ReadApi", "ANSWERED_MS_MAX"),
           new Bound("pods that the read API", EXTENDER + "Answers", "EXPLANATIONS_PER_SECOND_MAX"),
+          new Bound("readers of the read API's", EXTENDER + "EventStream", "READERS_MAX"),
+          new Bound("readers of the read API's", EXTENDER + "EventStream", "WAITING_BYTES_MAX"),
+          new Bound("a reader of the stream", EXTENDER + "StreamReader", "TAKES_NOTHING_MS_MAX"),
+          new Bound("a reader of the stream", EXTENDER + "StreamReader", "BEHIND_BYTES_MAX"),
+          new Bound("the stream's picture", EXTENDER + "EventStream", "PICTURE_BYTES_MAX"),
           new Bound("tokens of one address that", EXTENDER + "Access", "REFUSED_BURST"),
           new Bound("rights of tokens that", EXTENDER + "Access", "REMEMBERED_MAX"),
           new Bound("events that a node keeps", PLUGIN + "EventBuffer", "KEPT_MAX"));

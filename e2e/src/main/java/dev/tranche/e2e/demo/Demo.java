@@ -129,6 +129,9 @@ public final class Demo {
         kubeconfig  %1$s
         metrics     %2$s/metrics
 
+        See it, at http://localhost:9445:
+          kubectl --kubeconfig %1$s -n tranche port-forward deploy/tranche-extender 9445
+
         Try next:
           export KUBECONFIG=%1$s
           kubectl get nodes -o custom-columns='NODE:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu'

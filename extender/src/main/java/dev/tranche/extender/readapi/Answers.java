@@ -1,7 +1,6 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.explain.Explain;
-import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.readapi.ListQuery.Field;
@@ -70,7 +69,7 @@ final class Answers {
       InspectionCache inspections,
       Supplier<Optional<String>> notReady,
       Explain explain,
-      Explanations traces,
+      WaitingReasons reasons,
       Function<String, Future<Optional<String>>> schedulerMessages,
       Function<String, Future<Optional<NodeFilter>>> filters,
       LongSupplier clockMs) {
@@ -82,7 +81,6 @@ final class Answers {
     this.schedulerMessages = schedulerMessages;
     this.filters = filters;
     this.clockMs = clockMs;
-    var reasons = new WaitingReasons(traces);
     this.pods = new PodJson(reasons);
     this.summary = new SummaryJson(reasons);
   }
@@ -105,6 +103,12 @@ final class Answers {
       case Route.Pods() ->
           list(PodJson.FIELDS, parameters, (seen, query) -> pods(seen, query, now));
       case Route.Pod(String namespace, String name) -> pod(namespace, name, parameters);
+      // It can be read from now on, and then never ends.
+      case Route.Stream() ->
+          unknownParameter(parameters)
+              .map(Future::succeededFuture)
+              .orElseGet(
+                  () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
       case Route.OpenApi() ->
           Future.succeededFuture(
               unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));
@@ -245,7 +249,7 @@ final class Answers {
 
   /** On a worker. Made once for all who ask: of a large cluster it has tens of megabytes. */
   @SuppressWarnings("ReferenceEquality")
-  private synchronized Snapshot snapshot(Inspection inspection) {
+  synchronized Snapshot snapshot(Inspection inspection) {
     Snapshot known = latest.get();
     if (known != null && known.inspection == inspection) {
       return known;

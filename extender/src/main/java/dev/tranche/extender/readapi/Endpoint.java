@@ -28,8 +28,10 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private final Vertx vertx;
   private final BiFunction<Route, MultiMap, Future<Answer>> answers;
   private final Guard guard;
+  private final Function<StreamReader, Future<Optional<Problem>>> streams;
   private final long answeredMsMax;
   private final ReadApiMetrics metrics;
+  private final WebPage page = WebPage.load();
   private final Semaphore free = new Semaphore(AT_ONCE_MAX);
 
   /** Why a request may not pass, if it may not. */
@@ -40,17 +42,20 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   /**
    * @param answers completes on any thread
+   * @param streams takes a reader of the stream, or says why not; likewise
    * @param answeredMsMax from a request's head to its answer's end
    */
   Endpoint(
       Vertx vertx,
       BiFunction<Route, MultiMap, Future<Answer>> answers,
       Guard guard,
+      Function<StreamReader, Future<Optional<Problem>>> streams,
       long answeredMsMax,
       ReadApiMetrics metrics) {
     this.vertx = vertx;
     this.answers = answers;
     this.guard = guard;
+    this.streams = streams;
     this.answeredMsMax = answeredMsMax;
     this.metrics = metrics;
   }
@@ -61,6 +66,16 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   @Override
   public void handle(HttpServerRequest request) {
+    handle(request, () -> {});
+  }
+
+  /**
+   * @param seen is told whenever a reader of the stream has taken something
+   */
+  void handle(HttpServerRequest request, Runnable seen) {
+    if (page.answered(request)) {
+      return;
+    }
     Optional<Route> route = Route.of(String.valueOf(request.path()));
     if (route.isEmpty()) {
       refuse(
@@ -68,20 +83,20 @@ final class Endpoint implements Handler<HttpServerRequest> {
           Problem.of(
               404,
               "Not found",
-              "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods, /api/v1/pods/{namespace}/{name} and /api/v1/openapi.json"));
+              "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods, /api/v1/pods/{namespace}/{name}, /api/v1/stream and /api/v1/openapi.json"));
     } else if (!HttpMethod.GET.equals(request.method())) {
       refuse(request, Problem.methodNotAllowed());
     } else {
-      guarded(request, route.get());
+      guarded(request, route.get(), seen);
     }
   }
 
-  private void guarded(HttpServerRequest request, Route route) {
+  private void guarded(HttpServerRequest request, Route route, Runnable seen) {
     // Its answer comes later, and until then nobody reads.
     request.pause();
     long deadline = vertx.setTimer(answeredMsMax, late -> cut(request));
     onLoop(guard.refusal(request, route))
-        .onSuccess(refusal -> judged(request, route, refusal.orElse(null), deadline))
+        .onSuccess(refusal -> judged(request, route, refusal.orElse(null), deadline, seen))
         .onFailure(
             bug -> {
               vertx.cancelTimer(deadline);
@@ -90,11 +105,19 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private void judged(
-      HttpServerRequest request, Route route, @Nullable Problem refusal, long deadline) {
+      HttpServerRequest request,
+      Route route,
+      @Nullable Problem refusal,
+      long deadline,
+      Runnable seen) {
     request.resume();
     HttpServerResponse response = request.response();
     if (refusal == null && !response.ended() && !response.closed()) {
-      bounded(request, route, deadline);
+      if (route instanceof Route.Stream) {
+        streamed(request, route, deadline, seen);
+      } else {
+        bounded(request, route, deadline);
+      }
       return;
     }
     vertx.cancelTimer(deadline);
@@ -133,6 +156,34 @@ final class Endpoint implements Handler<HttpServerRequest> {
             over -> {
               vertx.cancelTimer(deadline);
               free.release();
+            });
+  }
+
+  /** Readers stay, so that they have a bound of their own. */
+  private void streamed(HttpServerRequest request, Route route, long deadline, Runnable seen) {
+    HttpServerResponse response = request.response();
+    var reader =
+        new StreamReader(
+            vertx.getOrCreateContext(), response, seen, () -> guard.refusal(request, route));
+    // Parameters are judged as everywhere.
+    answer(request, route)
+        .compose(
+            answer ->
+                switch (answer) {
+                  case Answer.Refused(Problem problem) ->
+                      Future.succeededFuture(Optional.of(problem));
+                  case Answer.Found(Buffer nothing) -> onLoop(streams.apply(reader));
+                })
+        .onComplete(
+            joined -> {
+              vertx.cancelTimer(deadline);
+              if (joined.failed()) {
+                failed(request, joined.cause());
+              } else if (joined.result().isPresent() && !response.ended()) {
+                refuse(request, joined.result().get());
+              } else if (joined.result().isEmpty()) {
+                metrics.answered(200);
+              }
             });
   }
 

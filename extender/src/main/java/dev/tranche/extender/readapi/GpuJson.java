@@ -10,6 +10,7 @@ import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 
 /** A GPU as the API shows it. */
 final class GpuJson {
@@ -37,7 +38,22 @@ final class GpuJson {
                 .anyMatch(hold -> query.admits("namespace", namespace(hold))));
   }
 
+  /**
+   * @param at when the row was looked at
+   */
   static JsonObject of(GpuRow row, Instant at) {
+    return readAt(row, read(row, at));
+  }
+
+  /** When the last reading was taken; null without one. */
+  static @Nullable Instant read(GpuRow row, Instant at) {
+    return row.gpu().ageMs() < 0 ? null : at.minusMillis(row.gpu().ageMs());
+  }
+
+  /**
+   * @param read when the last reading was taken
+   */
+  static JsonObject readAt(GpuRow row, @Nullable Instant read) {
     Inspection.Gpu gpu = row.gpu();
     GpuView view = gpu.view();
     var json =
@@ -55,8 +71,8 @@ final class GpuJson {
     if (!view.unfitBecause().isEmpty()) {
       json.put("healthReason", Printable.message(view.unfitBecause()));
     }
-    if (gpu.ageMs() >= 0) {
-      json.put("measured", measured(gpu, at));
+    if (read != null) {
+      json.put("measured", measured(gpu, read));
     }
     json.put("effective", effective(view));
     var holders = new JsonArray();
@@ -73,11 +89,11 @@ final class GpuJson {
   }
 
   /** Of a reading past its age the memory alone counts. */
-  private static JsonObject measured(Inspection.Gpu gpu, Instant at) {
+  private static JsonObject measured(Inspection.Gpu gpu, Instant read) {
     boolean fresh = gpu.view().measured();
     var json =
         new JsonObject()
-            .put("time", at.minusMillis(gpu.ageMs()).toString())
+            .put("time", read.toString())
             .put("fresh", fresh)
             .put("memory", Quantities.bytes(gpu.memoryUsedBytes()));
     return fresh ? json.put("sm", Quantities.gpus(gpu.smMean())) : json;

@@ -5,6 +5,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.ListQuery.Field;
 import dev.tranche.extender.readapi.Snapshot.GpuRow;
 import dev.tranche.extender.readapi.Snapshot.PodRow;
+import dev.tranche.extender.readapi.WaitingReasons.Why;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.util.List;
@@ -33,6 +34,15 @@ final class PodJson {
   }
 
   JsonObject of(PodRow row) {
+    return of(row, why(row));
+  }
+
+  /** Why a pod waits; null where it does not. */
+  @Nullable Why why(PodRow row) {
+    return row.state() == PodState.WAITING ? reasons.of(row.pod()) : null;
+  }
+
+  static JsonObject of(PodRow row, @Nullable Why why) {
     PodFacts pod = row.pod();
     PodState state = row.state();
     var json =
@@ -47,8 +57,8 @@ final class PodJson {
       json.put("node", node);
     }
     row.hold().ifPresent(hold -> placed(json, hold, row.gpus()));
-    if (state == PodState.WAITING) {
-      json.put("waiting", reasons.of(pod).json());
+    if (why != null) {
+      json.put("waiting", why.json());
     }
     return json;
   }

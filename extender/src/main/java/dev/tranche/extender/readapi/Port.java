@@ -67,8 +67,9 @@ final class Port {
             .createHttpServer(transport.limit(options, name, connections))
             .requestHandler(
                 request -> {
-                  connections.requested(request.remoteAddress());
-                  endpoint.handle(request);
+                  SocketAddress peer = request.remoteAddress();
+                  connections.requested(peer);
+                  endpoint.handle(request, () -> connections.requested(peer));
                 });
     server = opening;
     opening

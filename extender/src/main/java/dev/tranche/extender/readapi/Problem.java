@@ -48,6 +48,11 @@ record Problem(
     return new Problem(410, "Continue expired", invalid.sentence(), List.of(invalid), Map.of());
   }
 
+  /** Who asks may not, as the API server says; else it is not known. */
+  boolean saysNo() {
+    return status == 401 || status == 403;
+  }
+
   static Problem of(int status, String title, String detail) {
     return new Problem(status, title, detail, List.of(), Map.of());
   }

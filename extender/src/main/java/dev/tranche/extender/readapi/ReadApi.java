@@ -27,10 +27,11 @@ import org.jspecify.annotations.Nullable;
  * the API server has authorized.
  */
 public final class ReadApi implements AutoCloseable {
-  private static final ConnectionLimits REMOTE = ConnectionLimits.of(64, 16);
+  /** Pages that read the stream may all come through one ingress controller. */
+  private static final ConnectionLimits REMOTE = ConnectionLimits.of(128, 80);
 
   /** All come from one address. */
-  private static final ConnectionLimits LOCAL = ConnectionLimits.of(32, 32);
+  private static final ConnectionLimits LOCAL = ConnectionLimits.of(96, 96);
 
   private static final int IDLE_S_MAX = 60;
   private static final long ANSWERED_MS_MAX = 10_000;
@@ -75,6 +76,7 @@ public final class ReadApi implements AutoCloseable {
     this.reviewer = new AccessReviewer(client, metrics);
     var access = new Access(reviewer, clusterRole, Ticker.systemTicker());
     var counted = new ReadApiMetrics(metrics);
+    var reasons = new WaitingReasons(sources.explanations());
     var answers =
         new Answers(
             vertx,
@@ -82,19 +84,28 @@ public final class ReadApi implements AutoCloseable {
             sources.inspections(),
             sources.notReady(),
             sources.explain(),
-            sources.explanations(),
+            reasons,
             sources.schedulerMessages(),
             sources.filters(),
             sources.clockMs());
+    var stream =
+        new EventStream(
+            vertx,
+            sources.inspections()::latest,
+            answers::snapshot,
+            reasons,
+            sources.clockMs(),
+            metrics);
     Endpoint.Guard byToken =
         (request, route) ->
             access.refusal(
                 request.getHeader("Authorization"),
                 route.right(),
                 request.connection().remoteAddress().hostAddress());
-    var remoteEndpoint = new Endpoint(vertx, answers::of, byToken, ANSWERED_MS_MAX, counted);
+    var remoteEndpoint =
+        new Endpoint(vertx, answers::of, byToken, stream::join, ANSWERED_MS_MAX, counted);
     var localEndpoint =
-        new Endpoint(vertx, answers::of, new LocalHosts(), ANSWERED_MS_MAX, counted);
+        new Endpoint(vertx, answers::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
     this.remote = new Port(vertx, transport, "api", remote, REMOTE, remoteEndpoint, metrics);
     this.local = new Port(vertx, transport, "api-local", local, LOCAL, localEndpoint, metrics);
     metrics.gauge(

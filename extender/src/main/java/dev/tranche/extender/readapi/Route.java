@@ -15,6 +15,8 @@ sealed interface Route {
 
   record Pod(String namespace, String name) implements Route {}
 
+  record Stream() implements Route {}
+
   record OpenApi() implements Route {}
 
   static Optional<Route> of(String path) {
@@ -32,6 +34,7 @@ sealed interface Route {
       case "summary" -> Optional.of(new Summary());
       case "gpus" -> Optional.of(new Gpus());
       case "pods" -> Optional.of(new Pods());
+      case "stream" -> Optional.of(new Stream());
       case "openapi.json" -> Optional.of(new OpenApi());
       default -> Optional.empty();
     };
@@ -44,6 +47,7 @@ sealed interface Route {
       case Gpus() -> PREFIX + "gpus";
       case Pods() -> PREFIX + "pods";
       case Pod(String namespace, String name) -> PREFIX + "pods";
+      case Stream() -> PREFIX + "stream";
       case OpenApi() -> PREFIX + "openapi.json";
     };
   }

@@ -83,13 +83,23 @@ final class SummaryJson {
   }
 
   JsonObject of(Snapshot snapshot, ListQuery query, Instant now) {
+    var nodes = new TreeMap<String, Sums>();
+    for (GpuRow row : snapshot.gpus) {
+      nodes.computeIfAbsent(row.node().name(), Sums::new).add(row);
+    }
+    return new JsonObject()
+        .put("time", snapshot.inspection.at().toString())
+        .mergeIn(withoutNodes(snapshot))
+        .mergeIn(nodes(new ArrayList<>(nodes.values()), query, now));
+  }
+
+  /** Of the cluster and its models alone, and without the time. */
+  JsonObject withoutNodes(Snapshot snapshot) {
     var cluster = new Sums("");
     var models = new TreeMap<String, Sums>();
-    var nodes = new TreeMap<String, Sums>();
     for (GpuRow row : snapshot.gpus) {
       cluster.add(row);
       models.computeIfAbsent(row.gpu().view().model(), Sums::new).add(row);
-      nodes.computeIfAbsent(row.node().name(), Sums::new).add(row);
     }
     var shown = new JsonArray();
     models.values().stream()
@@ -97,12 +107,10 @@ final class SummaryJson {
         .limit(MODELS_MAX)
         .forEach(model -> shown.add(model.named("model")));
     return new JsonObject()
-        .put("time", snapshot.inspection.at().toString())
         .put("cluster", cluster.json())
         .put("models", shown)
         .put("modelCount", models.size())
-        .put("waitingPods", waiting(snapshot.pods))
-        .mergeIn(nodes(new ArrayList<>(nodes.values()), query, now));
+        .put("waitingPods", waiting(snapshot.pods));
   }
 
   private static JsonObject nodes(List<Sums> nodes, ListQuery query, Instant now) {

@@ -101,6 +101,7 @@ final class EndpointIT {
                 vertx,
                 (route, parameters) -> Future.succeededFuture(FOUND),
                 (request, route) -> Future.failedFuture("the guard was asked"),
+                reader -> Future.failedFuture("nobody streams"),
                 LONG_MS,
                 metrics));
     assertThat(get(server, "/api/v1/nothing").get().statusCode()).isEqualTo(404);
@@ -121,6 +122,7 @@ final class EndpointIT {
               return promise.future();
             },
             (request, route) -> Future.succeededFuture(Optional.empty()),
+            reader -> Future.failedFuture("nobody streams"),
             answeredMsMax,
             metrics));
   }

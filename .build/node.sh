@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Prints the path of a Node.js command with npm beside it. Found, else both from the npm registry, with their
+# checksums verified: a distribution's npm brings hundreds of packages.
+set -euo pipefail
+shopt -s inherit_errexit
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=SCRIPTDIR/cache.sh
+. "$here/cache.sh"
+# shellcheck source=SCRIPTDIR/apt.sh
+. "$here/apt.sh"
+oldest=18
+pinned=24.21.0
+npm=10.9.4
+
+new_enough() {
+  local version
+  version=$("$1" --version 2>/dev/null) || return 1
+  version=${version#v}
+  [ "${version%%.*}" -ge "$oldest" ] && [ -x "$(dirname "$1")/npm" ]
+}
+
+# fetch URL SHA256 FOLDER: unpacks what an npm package has.
+fetch() {
+  mkdir -p "$3"
+  curl -fsSL --retry 3 -o "$3.tgz" "$1"
+  echo "$2  $3.tgz" | sha256sum -c --quiet >&2 || {
+    echo "error: $1 has not its pinned checksum; install Node.js $oldest or newer with npm" >&2
+    return 1
+  }
+  tar -xzf "$3.tgz" -C "$3" --strip-components=1
+  rm "$3.tgz"
+}
+
+# build FOLDER: shellcheck cannot see that cached() calls it.
+# shellcheck disable=SC2317,SC2329
+build() {
+  local platform sum registry=https://registry.npmjs.org
+  case $(uname -sm) in
+    "Linux x86_64") platform=linux-x64 sum=61ecf27ad70afee991b671c28561eb497028294a67d132f9bbaac9ad73f81d3b ;;
+    *) echo "error: install Node.js $oldest or newer with npm: none is pinned for $(uname -sm)" >&2; return 1 ;;
+  esac
+  need_packages curl ca-certificates
+  fetch "$registry/node-$platform/-/node-$platform-$pinned.tgz" "$sum" "$1/node"
+  fetch "$registry/npm/-/npm-$npm.tgz" 4bfba8a0c823024d1926ec9d97a37a00eb60fd2adf44b3d34a686fc32e8f51e4 "$1/lib/node_modules/npm"
+  mkdir "$1/bin"
+  ln -s ../node/bin/node "$1/bin/node"
+  ln -s ../lib/node_modules/npm/bin/npm-cli.js "$1/bin/npm"
+}
+
+found=$(command -v node || true)
+if [ -n "$found" ] && new_enough "$found"; then
+  echo "$found"
+  exit
+fi
+folder=$(cached "node-$pinned" build)
+echo "$folder/bin/node"

@@ -1,0 +1,126 @@
+package dev.tranche.extender.readapi;
+
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.HashMap;
+import java.util.HexFormat;
+import java.util.Map;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * The files of the web page, from the jar. They hold no data, so that nobody is asked for a token;
+ * the page asks the API with one.
+ */
+final class WebPage {
+  /** Nothing from elsewhere, nothing inline, and no page of others around it. */
+  static final String POLICY =
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
+          + " base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+  private static final String FOLDER = "/dev/tranche/extender/web/";
+  private static final String INDEX = "index.html";
+
+  /** By path. */
+  private final Map<String, File> files;
+
+  private record File(String type, String tag, String caching, Buffer plain, Buffer gzipped) {}
+
+  private WebPage(Map<String, File> files) {
+    this.files = files;
+  }
+
+  static WebPage load() {
+    var files = new HashMap<String, File>();
+    for (String name : new String(read("files.txt"), StandardCharsets.UTF_8).split("\n")) {
+      byte[] plain = read(name);
+      boolean index = name.equals(INDEX);
+      var file =
+          new File(
+              type(name),
+              "\"" + digest(plain) + "\"",
+              // The others have a new name with each change.
+              index ? "no-cache" : "public, max-age=31536000, immutable",
+              Buffer.buffer(plain),
+              Buffer.buffer(read(name + ".gz")));
+      files.put("/" + (index ? "" : name), file);
+    }
+    return new WebPage(files);
+  }
+
+  private static byte[] read(String name) {
+    try (@Nullable InputStream in = WebPage.class.getResourceAsStream(FOLDER + name)) {
+      if (in == null) {
+        throw new IllegalStateException("the jar lacks " + FOLDER + name);
+      }
+      return in.readAllBytes();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static String type(String name) {
+    return switch (name.substring(name.lastIndexOf('.') + 1)) {
+      case "html" -> "text/html; charset=utf-8";
+      case "css" -> "text/css; charset=utf-8";
+      case "js" -> "text/javascript; charset=utf-8";
+      default -> throw new IllegalStateException("no content type is known of " + name);
+    };
+  }
+
+  private static String digest(byte[] content) {
+    try {
+      byte[] hash = MessageDigest.getInstance("SHA-256").digest(content);
+      return HexFormat.of().formatHex(hash, 0, 8);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every JDK has SHA-256", impossible);
+    }
+  }
+
+  /** What all of it weighs on the way to a browser. */
+  int gzippedBytes() {
+    return files.values().stream().mapToInt(file -> file.gzipped().length()).sum();
+  }
+
+  /** Answers if a file is asked for; false: it is none of ours. */
+  boolean answered(HttpServerRequest request) {
+    boolean head = HttpMethod.HEAD.equals(request.method());
+    File file = files.get(String.valueOf(request.path()));
+    if (file == null || !(head || HttpMethod.GET.equals(request.method()))) {
+      return false;
+    }
+    HttpServerResponse response =
+        request
+            .response()
+            .putHeader(HttpHeaders.CACHE_CONTROL, file.caching())
+            .putHeader(HttpHeaders.ETAG, file.tag())
+            .putHeader(HttpHeaders.VARY, "Accept-Encoding")
+            .putHeader("Content-Security-Policy", POLICY)
+            .putHeader("Cross-Origin-Opener-Policy", "same-origin")
+            .putHeader("Referrer-Policy", "no-referrer")
+            .putHeader("X-Content-Type-Options", "nosniff");
+    if (file.tag().equals(request.getHeader(HttpHeaders.IF_NONE_MATCH))) {
+      var _ = response.setStatusCode(304).end();
+      return true;
+    }
+    Buffer body = file.plain();
+    String accepted = request.getHeader(HttpHeaders.ACCEPT_ENCODING);
+    if (accepted != null && accepted.contains("gzip")) {
+      response.putHeader(HttpHeaders.CONTENT_ENCODING, "gzip");
+      body = file.gzipped();
+    }
+    response
+        .putHeader(HttpHeaders.CONTENT_TYPE, file.type())
+        .putHeader(HttpHeaders.CONTENT_LENGTH, String.valueOf(body.length()));
+    var _ = head ? response.end() : response.end(body);
+    return true;
+  }
+}

@@ -1,0 +1,102 @@
+import { effect } from "@preact/signals";
+import { render } from "preact";
+import { Card, hovered } from "./card.tsx";
+import { connect, connection, heardMs, nowMs } from "./connection.ts";
+import { close, Drawer } from "./drawer.tsx";
+import { Funnel } from "./funnel.tsx";
+import { Help, helping } from "./help.tsx";
+import { follow, GpuMap, letTabIn } from "./map.tsx";
+import { Instead, Notice } from "./notice.tsx";
+import { age } from "./quantity.ts";
+import { gpus, summary } from "./store.ts";
+import { GpuTable } from "./table.tsx";
+import { go, link, place, VIEWS } from "./url.ts";
+import { Waiting } from "./waiting.tsx";
+import { Waste } from "./waste.tsx";
+
+const NAMES = { map: "Map", waiting: "Waiting", waste: "Waste" };
+
+function App() {
+  return (
+    <>
+      <header>
+        <h1>Tranche</h1>
+        <nav aria-label="Views">
+          {VIEWS.map((view) => (
+            <a href={link({ view })} onClick={follow({ view })} aria-current={place.value.view === view ? "page" : undefined}>
+              {NAMES[view]}<Waits view={view} />
+            </a>
+          ))}
+        </nav>
+        <input
+          id="filter"
+          type="search"
+          aria-label="Filter"
+          placeholder="Filter: model:H100 ns:team-a load>80   /"
+          spellcheck={false}
+          value={place.value.q}
+          onInput={(event) => go({ q: event.currentTarget.value }, true)}
+        />
+        <Status />
+        <button class="ask" aria-label="Help" onClick={() => (helping.value = true)}>?</button>
+      </header>
+      <main>
+        <Notice />
+        <Funnel />
+        <View />
+      </main>
+      <Drawer />
+      <Card />
+      <Help />
+    </>
+  );
+}
+
+function View() {
+  const instead = Instead();
+  if (instead) return instead;
+  const { view, as } = place.value;
+  if (view === "waiting") return <Waiting />;
+  if (view === "waste") return <Waste />;
+  return as === "table" ? <GpuTable /> : <GpuMap />;
+}
+
+function Waits({ view }: { view: string }) {
+  const total = summary.value?.waitingPods.total ?? 0;
+  return view === "waiting" && total > 0 ? <span class="badge">{total}</span> : null;
+}
+
+function Status() {
+  const { state } = connection.value;
+  const old = heardMs.value === 0 ? "" : age((nowMs.value - heardMs.value) / 1000);
+  return (
+    <p class={`status ${state}`}>
+      {state === "live" ? "live" : state === "lost" && old ? `${old} old` : state === "connecting" ? "connecting" : "no data"}
+    </p>
+  );
+}
+
+function keys(event: KeyboardEvent) {
+  const typing = (event.target as HTMLElement).matches("input, textarea");
+  if (event.key === "Escape") {
+    if (helping.value) return;
+    if (typing) (event.target as HTMLElement).blur();
+    else if (place.value.gpu || place.value.pod) close();
+    hovered.value = undefined;
+  } else if (!typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+    if (event.key === "/") {
+      event.preventDefault();
+      document.getElementById("filter")?.focus();
+    } else if (event.key === "?") {
+      helping.value = true;
+    }
+  }
+}
+
+addEventListener("keydown", keys);
+render(<App />, document.getElementById("app")!);
+effect(() => {
+  void [gpus.value, place.value];
+  requestAnimationFrame(letTabIn);
+});
+void connect();

@@ -1,0 +1,110 @@
+/** Asks the extender, with a token where it wants one, and keeps the stream open. */
+import { signal } from "@preact/signals";
+import { apply, start } from "./store.ts";
+
+/** A calm stream says each 15 s that it is alive; so long without a byte, and we say that the data is old. */
+const SILENT_MS_MAX = 20_000;
+const AGAIN_MS = [500, 1_000, 2_000, 5_000];
+const TOKEN = "tranche-token";
+
+export type Connection =
+  | { readonly state: "connecting" | "live" }
+  | { readonly state: "lost" | "refused"; readonly why: string }
+  | { readonly state: "token" | "forbidden"; readonly why: string };
+
+export const connection = signal<Connection>({ state: "connecting" });
+/** When the last byte came, by this machine's clock. */
+export const heardMs = signal(0);
+export const nowMs = signal(Date.now());
+
+let token = sessionStorage.getItem(TOKEN) ?? "";
+let attempt = 0;
+let running: AbortController | undefined;
+
+export function useToken(value: string): void {
+  token = value.trim();
+  sessionStorage.setItem(TOKEN, token);
+  attempt = 0;
+  void connect();
+}
+
+export const ask = (path: string, init: RequestInit = {}) =>
+  fetch(`api/v1/${path}`, {
+    ...init,
+    cache: "no-store",
+    headers: token ? { ...init.headers, Authorization: `Bearer ${token}` } : (init.headers ?? {}),
+  });
+
+/** What a problem document says, else the status. */
+export async function whyOf(answer: Response): Promise<string> {
+  const problem: { detail?: string } = await answer.json().catch(() => ({}));
+  return problem.detail ?? `the extender answered ${answer.status}`;
+}
+
+export async function connect(): Promise<void> {
+  running?.abort();
+  const mine = (running = new AbortController());
+  try {
+    const answer = await ask("stream", { signal: mine.signal, headers: { Accept: "text/event-stream" } });
+    if (answer.ok && answer.body) {
+      await read(answer.body);
+      throw new Error("the extender closed the stream");
+    }
+    refused(answer.status, await whyOf(answer));
+  } catch (failure) {
+    if (running === mine) lost(failure instanceof Error ? failure.message : String(failure));
+  }
+}
+
+function refused(status: number, why: string): void {
+  if (status === 401) connection.value = { state: "token", why: token ? why : "" };
+  else if (status === 403) connection.value = { state: "forbidden", why };
+  else again({ state: heardMs.value ? "lost" : "refused", why });
+}
+
+const lost = (why: string) => again({ state: "lost", why });
+
+function again(state: Connection): void {
+  connection.value = state;
+  const mine = running;
+  setTimeout(() => running === mine && void connect(), AGAIN_MS[Math.min(attempt++, AGAIN_MS.length - 1)]);
+}
+
+async function read(body: ReadableStream<Uint8Array>): Promise<void> {
+  const reader = body.getReader();
+  const text = new TextDecoder();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    heardMs.value = Date.now();
+    const blocks = (rest + text.decode(value, { stream: true })).split("\n\n");
+    rest = blocks.pop()!;
+    blocks.forEach(event);
+  }
+}
+
+function event(block: string): void {
+  let name = "";
+  let data = "";
+  for (const line of block.split("\n")) {
+    if (line.startsWith("event:")) name = line.slice(6).trim();
+    else if (line.startsWith("data:")) data += line.slice(5);
+  }
+  if (name === "snapshot") {
+    start(JSON.parse(data));
+    attempt = 0;
+    connection.value = { state: "live" };
+  } else if (name === "change") {
+    apply(JSON.parse(data));
+  }
+}
+
+setInterval(() => {
+  nowMs.value = Date.now();
+  if (connection.value.state === "live" && nowMs.value - heardMs.value > SILENT_MS_MAX) {
+    running?.abort();
+    running = undefined;
+    lost("the stream fell silent");
+  }
+}, 1_000);

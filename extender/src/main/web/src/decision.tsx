@@ -1,0 +1,65 @@
+/** Why a pod is where it is, or why it waits, node by node. */
+import { useEffect, useState } from "preact/hooks";
+import { ask, whyOf } from "./connection.ts";
+import { count } from "./quantity.ts";
+import type { Candidate, PodDetail } from "./types.ts";
+
+const AGAIN_MS = 5_000;
+
+/** @param nearest so many nodes at most */
+export function Decision({ of, nearest }: { of: string; nearest: number }) {
+  const [found, setFound] = useState<PodDetail | string>("");
+  useEffect(() => {
+    const over = new AbortController();
+    const look = () =>
+      ask(`pods/${of.split("/").map(encodeURIComponent).join("/")}`, { signal: over.signal })
+        .then(async (answer) => (answer.ok ? ((await answer.json()) as PodDetail) : whyOf(answer)))
+        .then(setFound, () => {});
+    setFound("");
+    void look();
+    const again = setInterval(look, AGAIN_MS);
+    return () => {
+      over.abort();
+      clearInterval(again);
+    };
+  }, [of]);
+  if (typeof found === "string") return <p class="quiet">{found}</p>;
+  const { decision, kubeScheduler, annotations } = found;
+  return (
+    <div class="decision">
+      {Object.keys(annotations).length > 0 && (
+        <p class="mono quiet">{Object.entries(annotations).map(([name, value]) => <span>{name}: {value} </span>)}</p>
+      )}
+      {decision?.note && <p>{decision.note}</p>}
+      {decision?.chosen && <Nodes title="Chosen" nodes={[decision.chosen]} of={1} />}
+      {decision && <Nodes title="Fitted" nodes={decision.fitted.slice(0, nearest)} of={decision.fittedCount} />}
+      {decision && <Nodes title="Refused" nodes={decision.refused.slice(0, nearest)} of={decision.refusedCount} />}
+      {kubeScheduler && (
+        <>
+          <h3>kube-scheduler says</h3>
+          <p>{kubeScheduler.message}</p>
+          {kubeScheduler.whatToDo.map((advice) => <p>{advice}</p>)}
+        </>
+      )}
+    </div>
+  );
+}
+
+function Nodes({ title, nodes, of }: { title: string; nodes: readonly Candidate[]; of: number }) {
+  if (of === 0) return null;
+  return (
+    <>
+      <h3>{title}{of > nodes.length && ` (${nodes.length} of ${count(of, "node")})`}</h3>
+      <ul>
+        {nodes.map((node) => (
+          <li>
+            <b class="mono">{node.node}</b>{node.score !== undefined && ` score ${node.score}`}{node.message && `: ${node.message}`}
+            <ul>
+              {node.gpus.map((gpu) => <li><span class="mono">{gpu.index}</span> {gpu.model}: {gpu.message}</li>)}
+            </ul>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

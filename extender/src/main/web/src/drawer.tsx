@@ -1,0 +1,156 @@
+/** One GPU or pod. */
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef } from "preact/hooks";
+import { cividis } from "./colour.ts";
+import { Decision } from "./decision.tsx";
+import { factsOf, modelText, readingText, shareText } from "./gpu.ts";
+import { follow } from "./map.tsx";
+import { bytesOf, gpusOf, memory, percent } from "./quantity.ts";
+import { Since } from "./since.tsx";
+import { gpuByKey, gpuByUuid, gpus, podByKey } from "./store.ts";
+import { gpuKey, type Gpu, type Holder, type Pod } from "./types.ts";
+import { go, link, place } from "./url.ts";
+
+const NODES_MAX = 20;
+
+export const close = () => go({ gpu: "", pod: "" });
+
+export function Drawer() {
+  const { gpu, pod } = place.value;
+  const open = gpu || pod;
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (!open) return;
+    const before = document.activeElement as HTMLElement | null;
+    box.current?.focus();
+    return () => before?.focus();
+  }, [Boolean(open)]);
+  if (!open) return null;
+  return (
+    <div class="drawer" role="dialog" aria-label={pod ? `Pod ${pod}` : `GPU ${gpu}`} tabIndex={-1} ref={box}>
+      <button class="close" onClick={close} aria-label="Close">×</button>
+      {pod ? <OfPod id={pod} /> : <OfGpu id={gpu} />}
+    </div>
+  );
+}
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div><dt>{name}</dt><dd>{children}</dd></div>
+);
+
+const Gone = ({ what }: { what: string }) => (
+  <p class="empty"><b>{what} is not there.</b>It may have been removed since, or the link has another cluster in mind.</p>
+);
+
+function OfGpu({ id }: { id: string }) {
+  const gpu = gpuByKey.value.get(id);
+  if (!gpu) return <Gone what={`GPU ${id}`} />;
+  const facts = factsOf(gpu);
+  const neighbours = gpus.value.filter((other) => other.node === gpu.node && other !== gpu);
+  return (
+    <>
+      <h2 class="mono">{gpu.node} GPU {gpu.index}</h2>
+      <p>{modelText(gpu.model)} · <span class="mono">{gpu.uuid}</span></p>
+      {facts.words.length > 0 && <p><b class="word">{facts.words.join(", ")}</b> {gpu.healthReason}</p>}
+      <Bars gpu={gpu} />
+      <dl class="facts">
+        <Fact name="Granted">{shareText(gpu)} {gpu.resource}</Fact>
+        <Fact name="SM load">{facts.load === undefined ? readingText(gpu) : percent(facts.load)}</Fact>
+        <Fact name="Load for placement">{gpu.effective.sm === undefined ? "–" : percent(gpusOf(gpu.effective.sm))}</Fact>
+        <Fact name="Memory used">{facts.usedBytes === undefined ? "–" : memory(facts.usedBytes)} of {memory(facts.bytes)}</Fact>
+        <Fact name="Memory free for pods">{memory(bytesOf(gpu.effective.memoryFree))}</Fact>
+        <Fact name="Measured">{gpu.measured ? <Since time={gpu.measured.time} /> : "not yet"}</Fact>
+      </dl>
+      <h3>Pods on it</h3>
+      {gpu.holders.length === 0 && <p class="quiet">None.</p>}
+      <ul>{gpu.holders.map((holder) => <HolderLine holder={holder} />)}</ul>
+      {neighbours.length > 0 && <h3>Other GPUs of {gpu.node}</h3>}
+      <ul>
+        {neighbours.map((other) => (
+          <li>
+            <a class="mono" href={link({ gpu: gpuKey(other) })} onClick={follow({ gpu: gpuKey(other) })}>GPU {other.index}</a>{" "}
+            {shareText(other)} granted, {loadText(other)}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const loadText = (gpu: Gpu) => {
+  const { load } = factsOf(gpu);
+  return load === undefined ? readingText(gpu) : `load ${percent(load)}`;
+};
+
+function Bars({ gpu }: { gpu: Gpu }) {
+  const facts = factsOf(gpu);
+  const used = facts.usedBytes === undefined ? 0 : Math.min(1, facts.usedBytes / facts.bytes);
+  const bar = (share: number, background: string) => (
+    <span class="meter"><i style={{ width: `${Math.min(1, share) * 100}%`, background }} /></span>
+  );
+  return (
+    <div class="bars" aria-hidden="true">
+      <span>granted</span>{bar(facts.shareGranted, "")}
+      <span>SM load</span>{bar(facts.load ?? 0, cividis(facts.load ?? 0))}
+      <span>memory</span>{bar(used, "")}
+    </div>
+  );
+}
+
+function HolderLine({ holder }: { holder: Holder }) {
+  const detail = { pod: `${holder.namespace}/${holder.name}`, gpu: "" };
+  return (
+    <li>
+      <a class="mono" href={link(detail)} onClick={follow(detail)}>{holder.namespace}/{holder.name}</a>{" "}
+      {holder.replicas} of {holder.replicasPerGpu}
+      {holder.sm && `, uses ${percent(gpusOf(holder.sm))}`}
+      {holder.memory && `, ${memory(bytesOf(holder.memory))}`}
+      {holder.stage !== "Confirmed" && <span class="quiet"> {holder.stage.toLowerCase()}</span>}
+    </li>
+  );
+}
+
+function OfPod({ id }: { id: string }) {
+  const pod = podByKey.value.get(id);
+  return (
+    <>
+      <h2 class="mono">{id}</h2>
+      {pod ? <PodFacts pod={pod} /> : <Gone what={`Pod ${id}`} />}
+      {pod && <><h3>{pod.state === "Waiting" ? "Why it waits" : "Why it is there"}</h3><Decision of={id} nearest={NODES_MAX} /></>}
+    </>
+  );
+}
+
+function PodFacts({ pod }: { pod: Pod }) {
+  return (
+    <>
+      {pod.waiting && <p class="reason">{pod.waiting.message}</p>}
+      <dl class="facts">
+        <Fact name="State">{pod.state.toLowerCase()}</Fact>
+        <Fact name="Asks for">{pod.resource}</Fact>
+        {pod.node && <Fact name="Node"><span class="mono">{pod.node}</span></Fact>}
+        {pod.granted && <Fact name="Granted">{gpusOf(pod.granted.gpus).toFixed(2)} GPUs, {memory(bytesOf(pod.granted.memory))}</Fact>}
+        {pod.granted && <Fact name="Uses">{usedText(pod)}</Fact>}
+      </dl>
+      <ul>
+        {pod.gpus?.map((on) => {
+          const gpu = gpuByUuid.value.get(on.uuid);
+          return gpu && (
+            <li>
+              <a class="mono" href={link({ gpu: gpuKey(gpu), pod: "" })} onClick={follow({ gpu: gpuKey(gpu), pod: "" })}>{gpu.node} GPU {gpu.index}</a>{" "}
+              {modelText(gpu.model)}, {on.replicas} of {on.replicasPerGpu}
+            </li>
+          );
+        })}
+      </ul>
+    </>
+  );
+}
+
+function usedText({ used }: Pod): string {
+  const parts = [
+    used?.gpus === undefined ? "" : `${gpusOf(used.gpus).toFixed(2)} GPUs`,
+    used?.memory === undefined ? "" : memory(bytesOf(used.memory)),
+  ].filter(Boolean);
+  return parts.join(", ") || "not measured: the node cannot tell pods apart";
+}

@@ -1,0 +1,31 @@
+import { signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { ALLOWED } from "./filter.ts";
+
+export const helping = signal(false);
+
+const KEYS = [
+  ["/", "filter: words, or fields as below; all have to hold"],
+  ["← → ↑ ↓", "move between GPUs"],
+  ["Enter", "open the GPU"],
+  ["Esc", "close"],
+  ["?", "this help"],
+] as const;
+
+export function Help() {
+  const box = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    if (helping.value) box.current?.showModal();
+    else box.current?.close();
+  }, [helping.value]);
+  return (
+    <dialog ref={box} onClose={() => (helping.value = false)} aria-labelledby="help">
+      <h2 id="help">Keys</h2>
+      <dl>{KEYS.map(([key, does]) => <div><dt><kbd>{key}</kbd></dt><dd>{does}</dd></div>)}</dl>
+      <p>Filter by <code>{ALLOWED}</code>. <code>load</code> and <code>granted</code> are in percent, <code>free</code> counts replicas.</p>
+      <p>For example <code>model:H100 ns:team-a load&gt;80</code></p>
+      <p>Height is the granted share, colour the measured SM load. Hatched: no fresh reading. Outlined: unhealthy, cordoned, or overused, which is more memory in use than granted.</p>
+      <button onClick={() => (helping.value = false)}>Close</button>
+    </dialog>
+  );
+}

@@ -1,0 +1,69 @@
+/** Whatever is not as it should be, in one sentence, with what to do next. */
+import { connection, connect, heardMs, nowMs, useToken } from "./connection.ts";
+import { age } from "./quantity.ts";
+import { gpus, shownGpus, summary } from "./store.ts";
+import { go, filter, place } from "./url.ts";
+
+/** Above the views. */
+export function Notice() {
+  const now = connection.value;
+  if (now.state === "lost" && heardMs.value > 0) {
+    return (
+      <div class="notice" role="alert">
+        <b>Connection lost.</b> This is {age((nowMs.value - heardMs.value) / 1000)} old. It is tried again;
+        if that does not help, look whether the port-forward still runs. <button onClick={() => void connect()}>Try now</button>
+      </div>
+    );
+  }
+  return filter.value.wrong ? <div class="notice" role="alert">{filter.value.wrong}</div> : null;
+}
+
+/** Instead of the views; null where they have something to show. */
+export function Instead() {
+  const now = connection.value;
+  if (now.state === "token") return <AskToken why={now.why} />;
+  if (now.state === "forbidden") {
+    return (
+      <div class="empty" role="alert">
+        <b>No permission.</b><span>{now.why}</span><button onClick={() => useToken("")}>Use another token</button>
+      </div>
+    );
+  }
+  if (!summary.value) {
+    return now.state === "lost" || now.state === "refused" ? (
+      <p class="empty" role="alert"><b>The extender does not answer.</b>{now.why}. It is tried again.</p>
+    ) : (
+      <p class="empty" role="status"><b>Reading the cluster…</b></p>
+    );
+  }
+  if (gpus.value.length === 0 && place.value.view !== "waiting") {
+    return (
+      <div class="empty">
+        <b>No node has reported a GPU yet.</b>
+        <span>See whether the node plugins run: <code>kubectl get pods -A -l app.kubernetes.io/name=tranche -o wide</code></span>
+      </div>
+    );
+  }
+  if (shownGpus.value.length === 0 && place.value.view === "map") {
+    return (
+      <p class="empty"><b>No GPU matches the filter.</b><button onClick={() => go({ q: "" })}>Clear the filter</button></p>
+    );
+  }
+  return null;
+}
+
+function AskToken({ why }: { why: string }) {
+  const submit = (event: Event) => {
+    event.preventDefault();
+    useToken(new FormData(event.target as HTMLFormElement).get("token") as string);
+  };
+  return (
+    <form class="empty" onSubmit={submit}>
+      <b>This port asks for a token.</b>
+      {why && <span role="alert">{why}</span>}
+      <span>A ServiceAccount's, bound to the ClusterRole tranche-viewer: <code>kubectl create token NAME</code></span>
+      <label>Token <input name="token" type="password" autocomplete="off" required /></label>
+      <button>Show the cluster</button>
+    </form>
+  );
+}

@@ -1,0 +1,86 @@
+/** The cluster as the stream tells it. Rows are replaced, never changed: who is the same is drawn no more. */
+import { computed, signal } from "@preact/signals";
+import { filter } from "./url.ts";
+import { gpuKey, podKey, type Gpu, type Pod, type Summary } from "./types.ts";
+
+export const gpus = signal<readonly Gpu[]>([]);
+export const pods = signal<readonly Pod[]>([]);
+export const summary = signal<Summary | undefined>(undefined);
+/** Of the newest picture, by the extender's clock. */
+export const time = signal("");
+
+export const shownGpus = computed(() => gpus.value.filter(filter.value.gpu));
+export const shownPods = computed(() => pods.value.filter(filter.value.pod));
+export const gpuByKey = computed(() => new Map(gpus.value.map((gpu) => [gpuKey(gpu), gpu])));
+export const gpuByUuid = computed(() => new Map(gpus.value.map((gpu) => [gpu.uuid, gpu])));
+export const podByKey = computed(() => new Map(pods.value.map((pod) => [podKey(pod), pod])));
+
+export interface Snapshot {
+  readonly time: string;
+  readonly gpus: readonly Gpu[];
+  readonly pods: readonly Pod[];
+  readonly summary: Summary;
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+export interface Change {
+  readonly time: string;
+  readonly gpus?: readonly (Row & { node: string; index: number })[];
+  /** uuids */
+  readonly gpusRemoved?: readonly string[];
+  readonly pods?: readonly (Row & { namespace: string; name: string })[];
+  /** `namespace/name` */
+  readonly podsRemoved?: readonly string[];
+  readonly summary?: Partial<Summary>;
+}
+
+export function start(snapshot: Snapshot): void {
+  gpus.value = sorted(snapshot.gpus, gpuKey);
+  pods.value = sorted(snapshot.pods, podKey);
+  summary.value = snapshot.summary;
+  time.value = snapshot.time;
+}
+
+export function apply(change: Change): void {
+  gpus.value = merged(without(gpus.value, change.gpusRemoved, (gpu) => gpu.uuid), change.gpus, gpuKey);
+  pods.value = merged(without(pods.value, change.podsRemoved, podKey), change.pods, podKey);
+  if (change.summary && summary.value) summary.value = { ...summary.value, ...change.summary };
+  time.value = change.time;
+}
+
+const order = new Intl.Collator("en", { numeric: true });
+
+const sorted = <T>(rows: readonly T[], key: (row: T) => string) =>
+  [...rows].sort((a, b) => order.compare(key(a), key(b)));
+
+function without<T>(rows: readonly T[], removed: readonly string[] = [], key: (row: T) => string): readonly T[] {
+  if (removed.length === 0) return rows;
+  const gone = new Set(removed);
+  return rows.filter((row) => !gone.has(key(row)));
+}
+
+function merged<T extends object, K extends object>(
+  rows: readonly T[],
+  changed: readonly (Row & K)[] = [],
+  key: (row: T | K) => string,
+): readonly T[] {
+  if (changed.length === 0) return rows;
+  const changes = new Map(changed.map((row) => [key(row), row]));
+  const kept = rows.map((row) => {
+    const change = changes.get(key(row));
+    if (!change) return row;
+    changes.delete(key(row));
+    return patched(row, change);
+  });
+  return changes.size === 0 ? kept : sorted([...kept, ...([...changes.values()] as unknown as T[])], key);
+}
+
+/** null: the field is there no more. */
+function patched<T extends object>(row: T, change: Row): T {
+  const next = { ...row, ...change };
+  for (const [name, value] of Object.entries(change)) {
+    if (value === null) delete (next as Record<string, unknown>)[name];
+  }
+  return next;
+}

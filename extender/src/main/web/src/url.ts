@@ -1,0 +1,56 @@
+/** All state of the page is in the URL, so that a link shows what its sender saw. */
+import { computed, signal } from "@preact/signals";
+import { parse } from "./filter.ts";
+
+export const VIEWS = ["map", "waiting", "waste"] as const;
+export const GROUPS = ["node", "model", "namespace"] as const;
+
+export interface Place {
+  readonly view: (typeof VIEWS)[number];
+  readonly group: (typeof GROUPS)[number];
+  readonly as: "map" | "table";
+  readonly q: string;
+  /** `node/index` */
+  readonly gpu: string;
+  /** `namespace/name` */
+  readonly pod: string;
+}
+
+const START: Place = { view: "map", group: "node", as: "map", q: "", gpu: "", pod: "" };
+
+function read(): Place {
+  const query = new URLSearchParams(location.search);
+  const oneOf = <T extends string>(name: string, allowed: readonly T[]): T =>
+    allowed.find((value) => value === query.get(name)) ?? allowed[0]!;
+  return {
+    view: oneOf("view", VIEWS),
+    group: oneOf("group", GROUPS),
+    as: oneOf("as", ["map", "table"] as const),
+    q: query.get("q") ?? "",
+    gpu: query.get("gpu") ?? "",
+    pod: query.get("pod") ?? "",
+  };
+}
+
+export const place = signal<Place>(read());
+export const filter = computed(() => parse(query.value));
+const query = computed(() => place.value.q);
+
+export function link(change: Partial<Place>): string {
+  const next = { ...place.value, ...change };
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(next)) {
+    if (value !== START[name as keyof Place]) query.set(name, value);
+  }
+  return `?${query}`;
+}
+
+/** @param typing each letter is no step back of its own */
+export function go(change: Partial<Place>, typing = false): void {
+  const to = link(change);
+  if (typing) history.replaceState(null, "", to);
+  else if (to !== link({})) history.pushState(null, "", to);
+  place.value = { ...place.value, ...change };
+}
+
+addEventListener("popstate", () => (place.value = read()));

@@ -1,0 +1,48 @@
+/** Why is my pod pending? */
+import { computed } from "@preact/signals";
+import { Decision } from "./decision.tsx";
+import { follow } from "./map.tsx";
+import { count } from "./quantity.ts";
+import { shownPods } from "./store.ts";
+import { Since } from "./since.tsx";
+import { podKey, type Pod } from "./types.ts";
+import { link, place } from "./url.ts";
+
+/** Nobody reads further; the filter finds the others. */
+const ROWS_MAX = 200;
+
+const waiting = computed(() => shownPods.value.filter((pod) => pod.state === "Waiting"));
+
+export function Waiting() {
+  const all = waiting.value;
+  if (all.length === 0) {
+    return (
+      <p class="empty">
+        <b>No pod waits for a GPU{place.value.q && " here"}.</b>
+        {place.value.q ? "Take words out of the filter to see others." : "A pod that does will be here, with the reason."}
+      </p>
+    );
+  }
+  return (
+    <section aria-label="Waiting pods">
+      <p class="note">{count(all.length, "pod")} {all.length === 1 ? "waits" : "wait"}{all.length > ROWS_MAX && `; the first ${ROWS_MAX} are here`}</p>
+      <ul class="pods">{all.slice(0, ROWS_MAX).map((pod, i) => <Row key={podKey(pod)} pod={pod} open={i === 0} />)}</ul>
+    </section>
+  );
+}
+
+function Row({ pod, open }: { pod: Pod; open: boolean }) {
+  const detail = { pod: podKey(pod), gpu: "" };
+  const why = pod.waiting;
+  return (
+    <li>
+      <h2><a class="mono" href={link(detail)} onClick={follow(detail)}>{pod.namespace}/{pod.name}</a></h2>
+      <p class="reason">{why ? why.message : "The extender does not say why."}</p>
+      <p class="quiet">
+        {why?.refusedNodes !== undefined && <>{count(why.refusedNodes, "node")} refused · </>}
+        {pod.resource}{why?.time && <> · decided <Since time={why.time} /></>}
+      </p>
+      {open && <Decision of={podKey(pod)} nearest={2} />}
+    </li>
+  );
+}

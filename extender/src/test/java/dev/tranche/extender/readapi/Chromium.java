@@ -1,0 +1,61 @@
+package dev.tranche.extender.readapi;
+
+import com.microsoft.playwright.Browser;
+import com.microsoft.playwright.BrowserType;
+import com.microsoft.playwright.Playwright;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+
+/** The distribution's browser, without a window. */
+public final class Chromium implements AutoCloseable {
+  private static final Path SCRIPTS = Path.of("..", ".build").toAbsolutePath().normalize();
+
+  private final Playwright playwright;
+  public final Browser browser;
+
+  public Chromium() throws Exception {
+    playwright =
+        Playwright.create(
+            new Playwright.CreateOptions()
+                .setEnv(
+                    Map.of(
+                        "PLAYWRIGHT_NODEJS_PATH",
+                        found("node.sh"),
+                        "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD",
+                        "1")));
+    browser =
+        playwright
+            .chromium()
+            .launch(
+                new BrowserType.LaunchOptions()
+                    .setExecutablePath(Path.of(found("chromium.sh")))
+                    // As root there is no sandbox.
+                    .setArgs(List.of("--no-sandbox")));
+  }
+
+  /** What the script found or installed. */
+  static String found(String script, String... words) throws Exception {
+    var command = new java.util.ArrayList<>(List.of(SCRIPTS.resolve(script).toString()));
+    command.addAll(List.of(words));
+    Process process =
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    String said =
+        new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
+    if (process.waitFor() != 0) {
+      throw new IllegalStateException(".build/" + script + " failed");
+    }
+    return said;
+  }
+
+  /** Of the checker for accessibility. */
+  static Path axe() throws Exception {
+    return Path.of(found("web.sh", "modules"), "axe-core", "axe.min.js");
+  }
+
+  @Override
+  public void close() {
+    playwright.close();
+  }
+}

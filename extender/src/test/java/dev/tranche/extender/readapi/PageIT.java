@@ -1,0 +1,434 @@
+package dev.tranche.extender.readapi;
+
+import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
+import static dev.tranche.extender.readapi.ScriptedApi.bound;
+import static dev.tranche.extender.readapi.ScriptedApi.gpu;
+import static dev.tranche.extender.readapi.ScriptedApi.held;
+import static dev.tranche.extender.readapi.ScriptedApi.measured;
+import static dev.tranche.extender.readapi.ScriptedApi.snapshot;
+import static dev.tranche.extender.readapi.ScriptedApi.waiting;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.microsoft.playwright.Browser;
+import com.microsoft.playwright.Locator;
+import com.microsoft.playwright.Page;
+import com.microsoft.playwright.options.AriaRole;
+import com.microsoft.playwright.options.ColorScheme;
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.nio.file.Files;
+import java.util.List;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.regex.Pattern;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** The web page in a real browser, whatever the API says. */
+final class PageIT {
+  private static final Vertx VERTX = Vertx.vertx();
+  private static final String HOSTILE = "<script>alert(1)</script>";
+  private static Chromium chromium;
+  private static String axe;
+
+  private final ScriptedApi api = new ScriptedApi(VERTX);
+
+  /** What no test may cause. */
+  private final Queue<String> forbidden = new ConcurrentLinkedQueue<>();
+
+  private Page page;
+
+  @BeforeAll
+  static void open() throws Exception {
+    chromium = new Chromium();
+    axe = Files.readString(Chromium.axe());
+  }
+
+  @AfterAll
+  static void shut() {
+    chromium.close();
+    VERTX.close().toCompletionStage().toCompletableFuture().join();
+  }
+
+  @BeforeEach
+  void cluster() {
+    page = newPage(1280, 800, ColorScheme.LIGHT);
+    var busy = held(gpu("node-a", 0, 92), "team-a", "trainer");
+    var unknown = gpu("node-a", 1, -1);
+    var broken =
+        gpu("node-b", 0, 3)
+            .put("model", "Tesla T4")
+            .put("health", "Unhealthy")
+            .put("healthReason", "XID 79: the GPU has fallen off the bus");
+    api.snapshot =
+        snapshot(
+            List.of(busy, unknown, broken),
+            List.of(
+                bound("team-a", "trainer", "100m"),
+                bound("team-b", "server", "490m"),
+                waiting("team-a", HOSTILE, "the node's GPUs have too little real free memory")));
+    api.pod = waiting("team-a", "x", "").put("annotations", new JsonObject());
+  }
+
+  @AfterEach
+  void nothingForbidden_wasDone() {
+    page.context().close();
+    api.close();
+    assertThat(forbidden).isEmpty();
+  }
+
+  private Page newPage(int width, int height, ColorScheme theme) {
+    var options =
+        new Browser.NewContextOptions().setViewportSize(width, height).setColorScheme(theme);
+    Page opened = chromium.browser.newContext(options).newPage();
+    opened.setDefaultTimeout(20_000);
+    opened.onPageError(error -> forbidden.add("error: " + error));
+    opened.onDialog(dialog -> forbidden.add("dialog: " + dialog.message()));
+    opened.onConsoleMessage(
+        message -> {
+          if (message.text().contains("Content Security Policy")) {
+            forbidden.add(message.text());
+          }
+        });
+    opened.onRequest(
+        request -> {
+          if (!request.url().startsWith("http://127.0.0.1:")
+              && !request.url().startsWith("data:")) {
+            forbidden.add("elsewhere: " + request.url());
+          }
+        });
+    return opened;
+  }
+
+  private void go(String query) {
+    page.navigate("http://127.0.0.1:" + api.port() + "/" + query);
+  }
+
+  private Locator cell(String name) {
+    return page.getByRole(AriaRole.BUTTON, new Page.GetByRoleOptions().setName(name));
+  }
+
+  private Locator cells() {
+    return page.locator(".cell");
+  }
+
+  @Test
+  void map_hasACellForEachGpu_withItsShareLoadAndState() {
+    go("");
+    assertThat(cells()).hasCount(3);
+    Locator busy = cell("node-a GPU 0");
+    assertThat(busy).hasAccessibleName(Pattern.compile("5 of 10 granted, load 92"));
+    assertThat(busy.locator(".fill")).hasAttribute("style", Pattern.compile("height: 50%"));
+    assertThat(cell("node-a GPU 1").locator(".box")).hasClass(Pattern.compile("missing"));
+    Locator broken = cell("node-b GPU 0");
+    assertThat(broken).hasAccessibleName(Pattern.compile("unhealthy"));
+    assertThat(broken).containsText("unhealthy");
+  }
+
+  @Test
+  void changes_areShown() {
+    go("");
+    assertThat(cells()).hasCount(3);
+    var change = new JsonObject().put("node", "node-a").put("index", 0);
+    api.change(
+        new JsonObject()
+            .put("gpus", new JsonArray().add(change.put("measured", measured(17))))
+            .put("gpusRemoved", new JsonArray().add("GPU-node-b-0")));
+    assertThat(cell("node-a GPU 0")).containsText("17");
+    assertThat(cells()).hasCount(2);
+    api.change(
+        new JsonObject()
+            .put(
+                "gpus",
+                new JsonArray().add(change.copy().putNull("measured")).add(gpu("c", 0, 1))));
+    assertThat(cell("node-a GPU 0").locator(".box")).hasClass(Pattern.compile("missing"));
+    assertThat(cells()).hasCount(3);
+  }
+
+  @Test
+  void changeOfOneGpu_touchesNoOtherCell() {
+    api.snapshot =
+        snapshot(
+            IntStream.range(0, 1_000).mapToObj(i -> gpu("node-" + i / 8, i % 8, i % 100)).toList(),
+            List.of());
+    go("");
+    assertThat(page.locator(".cell[tabindex='0']")).hasCount(1);
+    page.evaluate(
+        """
+        () => {
+          window.touched = new Set();
+          new MutationObserver(all => all.forEach(each => {
+            const cell = (each.target.closest ? each.target : each.target.parentElement).closest('.cell');
+            if (cell) touched.add(cell.dataset.key);
+          })).observe(document.querySelector('.groups'),
+              {subtree: true, attributes: true, childList: true, characterData: true});
+        }""");
+    var change = new JsonObject().put("node", "node-3").put("index", 1);
+    api.change(
+        new JsonObject().put("gpus", new JsonArray().add(change.put("measured", measured(77)))));
+    assertThat(cell("node-3 GPU 1,")).hasAccessibleName(Pattern.compile("load 77"));
+    assertThat((List<?>) page.evaluate("[...touched]")).isEqualTo(List.of("node-3/1"));
+  }
+
+  @Test
+  void pointerAndFocus_showTheSameCard() {
+    go("");
+    cell("node-b GPU 0").hover();
+    Locator card = page.locator(".card");
+    assertThat(card).containsText("5 of 10");
+    assertThat(card).containsText("XID 79");
+    page.mouse().move(0, 0);
+    assertThat(card).hasCount(0);
+    cell("node-b GPU 0").focus();
+    assertThat(card).containsText("XID 79");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "load>80, 1",
+    "model:h100, 2",
+    "ns:team-a, 1",
+    "health:unhealthy, 1",
+    "node-a load<95, 1",
+    "GPU-node-b-0, 1",
+  })
+  void filter_narrowsTheMap_andIsInTheUrl(String text, int left) {
+    go("");
+    assertThat(cells()).hasCount(3);
+    page.keyboard().press("/");
+    page.keyboard().type(text);
+    assertThat(cells()).hasCount(left);
+    String url = page.url();
+    page.reload();
+    assertThat(page.url()).isEqualTo(url);
+    assertThat(cells()).hasCount(left);
+  }
+
+  @Test
+  void filter_saysWhatItDoesNotKnow_andWhenNothingIsLeft() {
+    go("?q=colour%3Ared");
+    assertThat(page.getByRole(AriaRole.ALERT))
+        .containsText("\"colour:red\" is no filter. Allowed: words, model:");
+    go("?q=nothing");
+    page.getByText("Clear the filter").click();
+    assertThat(cells()).hasCount(3);
+  }
+
+  @Test
+  void keyboard_movesOpensAndCloses() {
+    go("");
+    assertThat(cells()).hasCount(3);
+    cell("node-a GPU 0").focus();
+    page.keyboard().press("ArrowRight");
+    assertThat(cell("node-a GPU 1")).isFocused();
+    page.keyboard().press("ArrowRight");
+    page.keyboard().press("Enter");
+    assertThat(page.getByRole(AriaRole.DIALOG)).containsText("XID 79");
+    assertThat(page.url()).contains("gpu=node-b%2F0");
+    page.keyboard().press("Escape");
+    assertThat(cell("node-b GPU 0")).isFocused();
+    page.keyboard().press("?");
+    assertThat(page.locator("dialog")).isVisible();
+    page.keyboard().press("Escape");
+    assertThat(page.locator("dialog")).isHidden();
+  }
+
+  @Test
+  void tab_entersTheMapOnce() {
+    go("");
+    assertThat(page.locator(".cell[tabindex='0']")).hasCount(1);
+  }
+
+  @Test
+  void links_openWhatTheySay_andBackGoesBack() {
+    go("?gpu=node-a/0");
+    Locator drawer = page.locator(".drawer");
+    assertThat(drawer).containsText("GPU-node-a-0");
+    drawer.getByText("team-a/trainer").click();
+    assertThat(drawer).containsText("0.50 GPUs");
+    page.goBack();
+    assertThat(drawer).containsText("GPU-node-a-0");
+    go("?gpu=gone/7");
+    assertThat(drawer).containsText("is not there");
+  }
+
+  @Test
+  void waiting_saysWhy_andHostileNamesAreText() {
+    go("?view=waiting");
+    Locator main = page.locator("main");
+    assertThat(main).containsText("team-a/" + HOSTILE);
+    assertThat(main).containsText("too little real free memory");
+    main.getByText(HOSTILE).click();
+    assertThat(page.locator(".drawer")).containsText(HOSTILE);
+    assertThat(page.locator("main script")).hasCount(0);
+  }
+
+  @Test
+  void waste_beginsWithTheOwnerThatUsesLeast() {
+    go("?view=waste");
+    assertThat(page.locator(".owner h2")).hasText(new String[] {"team-a", "team-b"});
+    assertThat(page.locator(".owner").first()).containsText("0.4 of 0.5 GPUs idle");
+  }
+
+  @Test
+  void table_hasTheSameRows() {
+    go("");
+    page.getByText("Table").click();
+    assertThat(page.locator("tbody tr")).hasCount(3);
+    assertThat(page.locator("tbody tr").first()).containsText("92");
+    assertThat(page.locator("tbody tr").nth(1)).containsText("no reading yet");
+  }
+
+  @Test
+  void lostConnection_isSaid_withTheAgeOfWhatIsShown() {
+    go("");
+    assertThat(cells()).hasCount(3);
+    int port = api.goAway();
+    assertThat(page.locator(".notice")).containsText("Connection lost");
+    assertThat(page.locator(".notice")).containsText(Pattern.compile("This is \\d+ s old"));
+    assertThat(cells()).hasCount(3);
+    api.comeBack(port);
+    assertThat(page.locator(".notice")).hasCount(0);
+    assertThat(page.locator(".status")).hasText("live");
+  }
+
+  @Test
+  void token_isAskedForAndSent() {
+    api.refusal = Problem.unauthorized("send a token");
+    api.authorization = "Bearer secret";
+    go("");
+    assertThat(page.locator("form")).containsText("asks for a token");
+    check("token");
+    page.getByLabel("Token").fill("secret");
+    page.keyboard().press("Enter");
+    assertThat(cells()).hasCount(3);
+    assertThat(page.url()).doesNotContain("secret");
+    page.reload();
+    assertThat(cells()).hasCount(3);
+  }
+
+  @Test
+  void missingPermission_isSaid_withWhatToDo() {
+    api.refusal = Problem.of(403, "Forbidden", "bind the ClusterRole tranche-viewer to it");
+    go("");
+    assertThat(page.locator("main")).containsText("No permission");
+    assertThat(page.locator("main")).containsText("bind the ClusterRole tranche-viewer");
+    check("forbidden");
+  }
+
+  @Test
+  void clusterThatIsNotReadYet_isTriedAgain() {
+    api.refusal = Problem.unavailable("the cluster is not read yet");
+    go("");
+    assertThat(page.locator("main")).containsText("the cluster is not read yet");
+    api.refusal = null;
+    assertThat(cells()).hasCount(3);
+  }
+
+  @Test
+  void clusterWithoutGpus_saysWhereToLook() {
+    api.snapshot = snapshot(List.of(), List.of());
+    go("");
+    assertThat(page.locator("main")).containsText("No node has reported a GPU yet");
+    check("empty");
+    go("?view=waiting");
+    assertThat(page.locator("main")).containsText("No pod waits for a GPU");
+  }
+
+  @Test
+  void manyGpus_areShownByNode_andANodeOpens() {
+    api.snapshot =
+        snapshot(
+            IntStream.range(0, 8_000).mapToObj(i -> gpu("node-" + i / 8, i % 8, i % 100)).toList(),
+            List.of());
+    go("");
+    assertThat(cells()).hasCount(1_000);
+    cell("node-77,").click();
+    assertThat(
+            page.locator("h2").getByText("node-77", new Locator.GetByTextOptions().setExact(true)))
+        .isVisible();
+    assertThat(cell("node-77 GPU 7")).isVisible();
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {390, 1280, 2560})
+  void widths_needNoScrollingSideways_andTheFunnelIsAboveTheFold(int width) {
+    page.context().close();
+    page = newPage(width, width == 390 ? 844 : width * 10 / 16, ColorScheme.LIGHT);
+    for (String view : List.of("", "?view=waiting", "?view=waste", "?group=namespace")) {
+      go(view);
+      assertThat(page.locator(".funnel li")).hasCount(4);
+      assertThat(page.locator(".funnel")).isInViewport();
+      assertThat(page.evaluate("document.documentElement.scrollWidth <= innerWidth"))
+          .as(view)
+          .isEqualTo(true);
+    }
+  }
+
+  @Test
+  void behindAPathPrefix_allIsFound() {
+    HttpClient client = VERTX.createHttpClient();
+    HttpServer proxy =
+        VERTX
+            .createHttpServer()
+            .requestHandler(
+                request ->
+                    client
+                        .request(
+                            request.method(),
+                            api.port(),
+                            "127.0.0.1",
+                            request.uri().replaceFirst("^/gpus/", "/"))
+                        .compose(out -> out.send())
+                        .onSuccess(
+                            in -> {
+                              request.response().headers().addAll(in.headers());
+                              in.pipeTo(request.response());
+                            }))
+            .listen(0, "127.0.0.1")
+            .toCompletionStage()
+            .toCompletableFuture()
+            .join();
+    page.navigate("http://127.0.0.1:%d/gpus/?view=waiting".formatted(proxy.actualPort()));
+    assertThat(page.locator(".pods li")).hasCount(1);
+    page.getByText("Map").click();
+    assertThat(cells()).hasCount(3);
+    assertThat(page.url()).contains("/gpus/");
+    page.context().close();
+    client.close();
+    proxy.close();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "LIGHT, ''", "LIGHT, ?as=table", "LIGHT, ?view=waiting", "LIGHT, ?view=waste",
+        "LIGHT, ?gpu=node-a/0",
+    "DARK, ''", "DARK, ?as=table", "DARK, ?view=waiting", "DARK, ?view=waste",
+        "DARK, ?gpu=node-b/0",
+  })
+  void axe_findsNothing(ColorScheme theme, String query) {
+    page.context().close();
+    page = newPage(1280, 800, theme);
+    go(query);
+    assertThat(page.locator(".funnel li")).hasCount(4);
+    check(query);
+  }
+
+  private void check(String what) {
+    page.evaluate(axe);
+    Object found =
+        page.evaluate(
+            "axe.run().then(r => r.violations.map(v => v.id + ': ' + v.nodes.map(n => n.html)))");
+    assertThat((List<?>) found).as(what).isEmpty();
+  }
+}

@@ -1,0 +1,175 @@
+package dev.tranche.extender.readapi;
+
+import io.vertx.core.Vertx;
+import io.vertx.core.http.HttpServer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.http.HttpServerResponse;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.time.Instant;
+import java.util.List;
+import java.util.Objects;
+import java.util.Queue;
+import java.util.concurrent.ConcurrentLinkedQueue;
+import org.jspecify.annotations.Nullable;
+
+/** The page's real files, and an API that says what a test wants. */
+final class ScriptedApi implements AutoCloseable {
+  private final WebPage page = WebPage.load();
+  private final Vertx vertx;
+  private final Queue<HttpServerResponse> readers = new ConcurrentLinkedQueue<>();
+  private HttpServer server;
+  volatile JsonObject snapshot = snapshot(List.of(), List.of());
+
+  /** Instead of the stream; null: the stream. */
+  volatile @Nullable Problem refusal;
+
+  /** Who sends it is let in where all others are refused. */
+  volatile String authorization = "none";
+
+  volatile JsonObject pod = new JsonObject();
+
+  ScriptedApi(Vertx vertx) {
+    this.vertx = vertx;
+    this.server = open(0);
+  }
+
+  private HttpServer open(int port) {
+    return vertx
+        .createHttpServer()
+        .requestHandler(this::handle)
+        .listen(port, "127.0.0.1")
+        .toCompletionStage()
+        .toCompletableFuture()
+        .join();
+  }
+
+  int port() {
+    return server.actualPort();
+  }
+
+  private void handle(HttpServerRequest request) {
+    if (page.answered(request)) {
+      return;
+    }
+    Problem problem = refusal;
+    HttpServerResponse response = request.response();
+    if (problem != null && !authorization.equals(request.getHeader("Authorization"))) {
+      response.setStatusCode(problem.status()).end(problem.json().toBuffer());
+    } else if ("/api/v1/stream".equals(request.path())) {
+      response.setChunked(true).putHeader("Content-Type", "text/event-stream");
+      write(response, "snapshot", snapshot);
+      readers.add(response);
+    } else {
+      response.putHeader("Content-Type", "application/json").end(pod.toBuffer());
+    }
+  }
+
+  private static void write(HttpServerResponse response, String event, JsonObject data) {
+    var _ = response.write("event: " + event + "\ndata: " + data.encode() + "\n\n");
+  }
+
+  void change(JsonObject change) {
+    var timed = change.copy().put("time", Instant.now().toString());
+    readers.forEach(reader -> write(reader, "change", timed));
+  }
+
+  /** Nobody is answered until {@link #comeBack}. */
+  int goAway() {
+    int port = port();
+    readers.clear();
+    server.close().toCompletionStage().toCompletableFuture().join();
+    return port;
+  }
+
+  void comeBack(int port) {
+    server = open(port);
+  }
+
+  @Override
+  public void close() {
+    var _ = server.close();
+  }
+
+  static JsonObject snapshot(List<JsonObject> gpus, List<JsonObject> pods) {
+    var amount = new JsonObject().put("gpus", gpus.size() + "").put("memory", gpus.size() + "Gi");
+    var waiting =
+        pods.stream().filter(pod -> Objects.equals(pod.getString("state"), "Waiting")).count();
+    return new JsonObject()
+        .put("time", Instant.now().toString())
+        .put("gpus", new JsonArray(gpus))
+        .put("pods", new JsonArray(pods))
+        .put(
+            "summary",
+            new JsonObject()
+                .put(
+                    "cluster",
+                    new JsonObject()
+                        .put("total", amount)
+                        .put("healthy", amount)
+                        .put("granted", amount)
+                        .put("used", amount.copy().put("measuredGpus", gpus.size())))
+                .put("models", new JsonArray())
+                .put("waitingPods", new JsonObject().put("total", waiting)));
+  }
+
+  /** Half granted, and as busy as said; below 0: without a reading. */
+  static JsonObject gpu(String node, int index, int smPercent) {
+    var gpu =
+        new JsonObject()
+            .put("node", node)
+            .put("index", index)
+            .put("uuid", "GPU-%s-%d".formatted(node, index))
+            .put("model", "NVIDIA H100 80GB HBM3")
+            .put("resource", "nvidia.com/gpu")
+            .put("replicas", 10)
+            .put("freeReplicas", 5)
+            .put("memory", "80Gi")
+            .put("granted", new JsonObject().put("gpus", "500m").put("memory", "40Gi"))
+            .put("health", "Healthy")
+            .put("effective", new JsonObject().put("memoryFree", "40Gi"))
+            .put("holders", new JsonArray())
+            .put("holderCount", 0);
+    return smPercent < 0 ? gpu : gpu.put("measured", measured(smPercent));
+  }
+
+  static JsonObject measured(int smPercent) {
+    return new JsonObject()
+        .put("time", Instant.now().toString())
+        .put("fresh", true)
+        .put("memory", "20Gi")
+        .put("sm", smPercent * 10 + "m");
+  }
+
+  static JsonObject held(JsonObject gpu, String namespace, String name) {
+    var holder =
+        new JsonObject()
+            .put("namespace", namespace)
+            .put("name", name)
+            .put("uid", name)
+            .put("replicas", 5)
+            .put("replicasPerGpu", 10)
+            .put("stage", "Confirmed");
+    return gpu.put("holders", new JsonArray().add(holder)).put("holderCount", 1);
+  }
+
+  static JsonObject pod(String namespace, String name, String state) {
+    return new JsonObject()
+        .put("namespace", namespace)
+        .put("name", name)
+        .put("uid", name)
+        .put("resource", "nvidia.com/gpu")
+        .put("state", state);
+  }
+
+  static JsonObject waiting(String namespace, String name, String message) {
+    return pod(namespace, name, "Waiting")
+        .put("waiting", new JsonObject().put("reason", "Memory").put("message", message));
+  }
+
+  static JsonObject bound(String namespace, String name, String used) {
+    return pod(namespace, name, "Bound")
+        .put("granted", new JsonObject().put("gpus", "500m").put("memory", "40Gi"))
+        .put("used", new JsonObject().put("gpus", used).put("memory", "10Gi"));
+  }
+}

@@ -1,0 +1,14 @@
+package dev.tranche.extender.readapi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import org.junit.jupiter.api.Test;
+
+final class WebPageTest {
+  private static final int KB = 1_000;
+
+  @Test
+  void page_isSmall() {
+    assertThat(WebPage.load().gzippedBytes()).isPositive().isLessThanOrEqualTo(60 * KB);
+  }
+}
