@@ -86,15 +86,16 @@ public final class ReadApi implements AutoCloseable {
             sources.schedulerMessages(),
             sources.filters(),
             sources.clockMs());
+    var rendering = new Rendering(vertx, answers::of);
     Endpoint.Guard byToken =
         (request, route) ->
             access.refusal(
                 request.getHeader("Authorization"),
                 route.right(),
                 request.connection().remoteAddress().hostAddress());
-    var remoteEndpoint = new Endpoint(vertx, answers::of, byToken, ANSWERED_MS_MAX, counted);
+    var remoteEndpoint = new Endpoint(vertx, rendering::of, byToken, ANSWERED_MS_MAX, counted);
     var localEndpoint =
-        new Endpoint(vertx, answers::of, new LocalHosts(), ANSWERED_MS_MAX, counted);
+        new Endpoint(vertx, rendering::of, new LocalHosts(), ANSWERED_MS_MAX, counted);
     this.remote = new Port(vertx, transport, "api", remote, REMOTE, remoteEndpoint, metrics);
     this.local = new Port(vertx, transport, "api-local", local, LOCAL, localEndpoint, metrics);
     metrics.gauge(
