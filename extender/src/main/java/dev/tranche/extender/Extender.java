@@ -8,6 +8,8 @@ import dev.tranche.extender.client.ApiClient;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.NodeEventWriter;
 import dev.tranche.extender.controller.NodeLabels;
+import dev.tranche.extender.controller.NodeUse;
+import dev.tranche.extender.controller.NodeUseWriter;
 import dev.tranche.extender.controller.OutdatedShares;
 import dev.tranche.extender.controller.SchedulerMessages;
 import dev.tranche.extender.controller.StartupTaints;
@@ -72,6 +74,7 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Optional;
 import java.util.Set;
@@ -122,6 +125,7 @@ public final class Extender implements AutoCloseable {
   private final NodeEventWriter nodeEvents;
   private final NodeLabels nodeLabels;
   private final StartupTaints startupTaints;
+  private final NodeUseWriter nodeUses;
   private final UnmutatedPods unshared;
   private final OutdatedShares outdatedShares;
   private final UnknownCordons unknownCordons;
@@ -189,6 +193,7 @@ public final class Extender implements AutoCloseable {
         new NodeLabels(this::mergePatch, this::deciding, this::advertises, Extender::nowMs);
     this.startupTaints =
         new StartupTaints(this::jsonPatch, this::deciding, Extender::nowMs, metrics);
+    this.nodeUses = nodeUses();
     this.unshared =
         new UnmutatedPods(config.schedulerName(), this::writeEvent, this::deciding, metrics);
     this.outdatedShares = new OutdatedShares(this::writeEvent, this::deciding, metrics);
@@ -238,6 +243,20 @@ public final class Extender implements AutoCloseable {
         config.identity(),
         verbsSlice::lead,
         verbsSlice::retire);
+  }
+
+  private NodeUseWriter nodeUses() {
+    boolean wanted = config.nodeUseAnnotation();
+    return new NodeUseWriter(
+        this::mergePatch,
+        this::deciding,
+        node -> wanted && advertises(node),
+        () -> ledger.pods().stream().anyMatch(pod -> pod.node() == null && !pod.ended()),
+        node ->
+            wanted ? NodeUse.of(evaluations.gpus(node, nowMs()), loads, node) : Optional.empty(),
+        Extender::nowMs,
+        Instant::now,
+        metrics);
   }
 
   private void tick() {
@@ -350,6 +369,7 @@ public final class Extender implements AutoCloseable {
             packing,
             nodeLabels,
             startupTaints,
+            nodeUses,
             unshared,
             metrics,
             Extender::nowMs,
@@ -367,6 +387,7 @@ public final class Extender implements AutoCloseable {
     ready = missing().or(readiness::notReady).isEmpty();
     unshared.tick();
     outdatedShares.tick();
+    nodeUses.tick();
   }
 
   private void outdatedShares() {

@@ -1,6 +1,7 @@
 package dev.tranche.extender;
 
 import dev.tranche.extender.controller.NodeLabels;
+import dev.tranche.extender.controller.NodeUseWriter;
 import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.UnmutatedPods;
 import dev.tranche.extender.ledger.Event;
@@ -34,6 +35,7 @@ public final class Informers implements AutoCloseable {
   private final PackedPolicy packing;
   private final NodeLabels labels;
   private final StartupTaints taints;
+  private final NodeUseWriter uses;
   private final UnmutatedPods unshared;
   private final NodeTraits.Table traits;
 
@@ -59,6 +61,7 @@ public final class Informers implements AutoCloseable {
       PackedPolicy packing,
       NodeLabels labels,
       StartupTaints taints,
+      NodeUseWriter uses,
       UnmutatedPods unshared,
       ExtenderMetrics metrics,
       LongSupplier clockMs,
@@ -69,6 +72,7 @@ public final class Informers implements AutoCloseable {
     this.packing = packing;
     this.labels = labels;
     this.taints = taints;
+    this.uses = uses;
     this.unshared = unshared;
     this.traits = traits;
     this.reflectors =
@@ -140,6 +144,7 @@ public final class Informers implements AutoCloseable {
           state.apply(new Event.NodeSeen(node.facts()));
           labels.seen(node.key(), node.resourceVersion(), node.labels(), node.written());
           taints.seen(node.key(), node.tainted());
+          uses.seen(node.key(), node.resourceVersion(), node.use());
         });
   }
 
@@ -151,6 +156,7 @@ public final class Informers implements AutoCloseable {
           state.apply(new Event.NodeGone(name));
           labels.gone(name);
           taints.gone(name);
+          uses.gone(name);
         });
   }
 
