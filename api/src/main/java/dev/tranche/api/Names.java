@@ -61,6 +61,9 @@ public final class Names {
    */
   public static final String NODE_LABELS = "tranche.dev/node-labels";
 
+  /** On a node, written by the extender for people: how much of its GPUs is granted and in use. */
+  public static final String GPU_USE = "tranche.dev/gpu-use";
+
   /** On a node, written by people: uuids of GPUs that take no new pods, comma-separated. */
   public static final String CORDON_GPUS = "tranche.dev/cordon-gpus";
 

@@ -4,6 +4,8 @@ import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.controller.ApiWriter;
 import dev.tranche.extender.controller.NodeEventWriter;
 import dev.tranche.extender.controller.NodeLabels;
+import dev.tranche.extender.controller.NodeUse;
+import dev.tranche.extender.controller.NodeUseWriter;
 import dev.tranche.extender.controller.OutdatedShares;
 import dev.tranche.extender.controller.StartupTaints;
 import dev.tranche.extender.controller.UnknownCordons;
@@ -12,6 +14,7 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.NodeFacts;
 import dev.tranche.extender.ledger.NodeView;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import dev.tranche.extender.state.Loop;
@@ -21,6 +24,7 @@ import dev.tranche.extender.watch.WatchedPod;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
 import io.vertx.core.Future;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
@@ -38,11 +42,13 @@ final class Controllers implements ReportListener {
   private final ApiWriter api;
   private final Supplier<Loop> loop;
   private final Ledger ledger;
+  private final LoadCache loads;
   private final NodeFitCache fits;
   private final LongSupplier clockMs;
   private final NodeEventWriter nodeEvents;
   private final NodeLabels nodeLabels;
   private final StartupTaints startupTaints;
+  private final NodeUseWriter nodeUses;
   private final UnmutatedPods unmutatedPods;
   private final OutdatedShares outdatedShares;
   private final UnknownCordons unknownCordons;
@@ -52,25 +58,44 @@ final class Controllers implements ReportListener {
    * @param deciding whether this extender may decide at all, as a leader does
    */
   Controllers(
-      String schedulerName,
+      ExtenderConfig config,
       ApiWriter api,
       Supplier<Loop> loop,
       BooleanSupplier deciding,
       Ledger ledger,
+      LoadCache loads,
       NodeFitCache fits,
       ExtenderMetrics metrics,
       LongSupplier clockMs) {
     this.api = api;
     this.loop = loop;
     this.ledger = ledger;
+    this.loads = loads;
     this.fits = fits;
     this.clockMs = clockMs;
     this.nodeEvents = new NodeEventWriter(this::writeEvent, deciding, this::uidOfPod);
     this.nodeLabels = new NodeLabels(this::mergePatch, deciding, this::advertises, clockMs);
     this.startupTaints = new StartupTaints(this::jsonPatch, deciding, clockMs, metrics);
-    this.unmutatedPods = new UnmutatedPods(schedulerName, this::writeEvent, deciding, metrics);
+    this.nodeUses = nodeUses(config.nodeUseAnnotation(), deciding, metrics);
+    this.unmutatedPods = new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics);
     this.outdatedShares = new OutdatedShares(this::writeEvent, deciding, metrics);
     this.unknownCordons = new UnknownCordons(this::writeEvent, deciding);
+  }
+
+  private NodeUseWriter nodeUses(
+      boolean wanted, BooleanSupplier deciding, ExtenderMetrics metrics) {
+    return new NodeUseWriter(
+        this::mergePatch,
+        deciding,
+        node -> wanted && advertises(node),
+        () -> ledger.pods().stream().anyMatch(pod -> pod.node() == null && !pod.ended()),
+        node ->
+            wanted
+                ? NodeUse.of(fits.gpus(node, clockMs.getAsLong()), loads, node)
+                : Optional.empty(),
+        clockMs,
+        Instant::now,
+        metrics);
   }
 
   @Override
@@ -89,11 +114,13 @@ final class Controllers implements ReportListener {
   void nodeSeen(WatchedNode node) {
     nodeLabels.seen(node.key(), node.resourceVersion(), node.labels(), node.written());
     startupTaints.seen(node.key(), node.tainted());
+    nodeUses.seen(node.key(), node.resourceVersion(), node.use());
   }
 
   void nodeGone(String name) {
     nodeLabels.gone(name);
     startupTaints.gone(name);
+    nodeUses.gone(name);
   }
 
   /** On the informer's thread. */
@@ -109,6 +136,7 @@ final class Controllers implements ReportListener {
   void everySecond() {
     unmutatedPods.tick();
     outdatedShares.tick();
+    nodeUses.tick();
   }
 
   void everyTenSeconds() {

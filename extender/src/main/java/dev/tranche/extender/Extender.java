@@ -164,11 +164,12 @@ public final class Extender implements AutoCloseable {
     // What is written to Nodes and about pods.
     this.controllers =
         new Controllers(
-            config.schedulerName(),
+            config,
             api,
             this::loop,
             this::deciding,
             ledger,
+            loads,
             evaluations,
             metrics,
             Extender::nowMs);

@@ -42,7 +42,8 @@ public record ExtenderConfig(
     long measuredAfterMs,
     MemoryGuard memoryGuard,
     int offeredNodesMax,
-    boolean gpuMetrics) {
+    boolean gpuMetrics,
+    boolean nodeUseAnnotation) {
   private static final String OFF = "off";
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
@@ -106,7 +107,8 @@ public record ExtenderConfig(
             reader.millis("--measured-after-ms", flags.measuredAfterMs, 100, 600_000),
             reader.memoryGuard(flags.memoryGuard),
             reader.number("--offered-nodes-max", flags.offeredNodesMax, 0, 100_000),
-            flags.gpuMetrics);
+            flags.gpuMetrics,
+            flags.nodeUseAnnotation);
     return reader.errors.isEmpty()
         ? new Parsed.Valid(config)
         : new Parsed.Invalid(List.copyOf(reader.errors));

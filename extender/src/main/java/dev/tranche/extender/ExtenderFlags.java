@@ -162,4 +162,13 @@ final class ExtenderFlags {
           "Series of each GPU in /metrics; with --leader-elect the leader's only. false: only"
               + " which GPUs are not measured.")
   boolean gpuMetrics;
+
+  @Option(
+      names = "--node-use-annotation",
+      arity = "0..1",
+      fallbackValue = "true",
+      defaultValue = "${env:TRANCHE_NODE_USE_ANNOTATION:-true}",
+      description =
+          "Write tranche.dev/gpu-use to nodes, at most once a minute each. false: take it away.")
+  boolean nodeUseAnnotation;
 }

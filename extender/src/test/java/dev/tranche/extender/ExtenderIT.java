@@ -67,6 +67,27 @@ final class ExtenderIT {
   }
 
   @Test
+  void node_saysHowItsGpusAreUsed() throws Exception {
+    try (var a =
+        connect(
+            FakeNode.node(
+                "node-a",
+                FakeNode.gpu("GPU-a0", 0, 90, 2 * GIB),
+                FakeNode.gpu("GPU-a1", 1, 10, GIB)))) {
+      ready();
+      until(() -> !use("node-a").isEmpty());
+      assertThat(use("node-a"))
+          .matches("0\\.0 of 2 GPUs granted, 50% SM load, 3 of \\d+ GiB memory used, as of .*Z");
+      assertThat(use("node-b")).as("a node without GPUs").isEmpty();
+    }
+  }
+
+  private String use(String node) {
+    var annotations = client.nodes().withName(node).get().getMetadata().getAnnotations();
+    return annotations == null ? "" : annotations.getOrDefault(Names.GPU_USE, "");
+  }
+
+  @Test
   void pod_goesToTheIdleNodeAndItsGpuIsKnownEverywhere() throws Exception {
     try (var a = connect(FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 90, GIB)));
         var b =
@@ -409,6 +430,7 @@ final class ExtenderIT {
         30_000,
         dev.tranche.extender.placement.MemoryGuard.ENFORCE,
         0,
+        true,
         true);
   }
 

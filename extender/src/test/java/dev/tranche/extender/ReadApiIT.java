@@ -144,6 +144,46 @@ final class ReadApiIT {
     assertThat(answer.headers().firstValue("X-Content-Type-Options")).hasValue("nosniff");
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "/api/v1/summary?output=table, text/plain; charset=utf-8, 'NODE     GPUS   GRANTED'",
+    "/api/v1/gpus?limit=1&output=wide, text/plain; charset=utf-8, 1 more: continue=",
+    "/api/v1/pods?output=yaml, application/yaml, 'items:\n- namespace: team-a'",
+    "/api/v1/pods/team-a/trainer?output=table, text/plain; charset=utf-8, 'State:         Waiting'",
+    "/api/v1/pods/team-a/trainer?output=json, application/json, '\n  \"state\" : \"Waiting\"'",
+  })
+  void outputs_areTextForPeople(String asked, String type, String said) throws Exception {
+    HttpResponse<String> answer = local(asked);
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    assertThat(answer.headers().firstValue("Content-Type")).hasValue(type);
+    assertThat(answer.body()).contains(said.replace("\\n", "\n"));
+  }
+
+  /** It shows nothing else. */
+  @Test
+  void errorsForKubectl_areStatusObjects() throws Exception {
+    HttpResponse<String> answer = local("/api/v1/gpus?output=table&limit=0");
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(answer.headers().firstValue("Content-Type")).hasValue("application/json");
+    OpenApi.assertIsStatus(answer.body());
+    assertThat(json(answer).getString("kind")).isEqualTo("Status");
+    assertThat(json(answer).getString("message")).startsWith("limit is \"0\"; allowed");
+    assertThat(json(local("/api/v1/pods/team-a/none?output=yaml")).getString("reason"))
+        .isEqualTo("NotFound");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "/api/v1/gpus?output=csv, '\"csv\"; allowed: one of json, yaml, table, wide'",
+    "/api/v1/gpus?output=table&output=wide, 'output is \"table, wide\"'",
+    "/api/v1/openapi.json?output=yaml, no parameters",
+  })
+  void unknownOutputs_areProblems(String asked, String said) throws Exception {
+    HttpResponse<String> answer = local(asked);
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(json(answer).getString("detail")).contains(said);
+  }
+
   @Test
   void otherMethods_areRefused() throws Exception {
     var request =

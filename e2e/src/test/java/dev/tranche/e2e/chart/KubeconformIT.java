@@ -69,7 +69,7 @@ class KubeconformIT {
         "--set networkPolicies.enabled=true,networkPolicies.metricsCidrs[0]=10.0.0.0/8",
         "--set webhook.certManager.enabled=true",
         "--set webhook.certManager.enabled=true,webhook.certManager.issuerRef.name=ca,webhook.certManager.issuerRef.kind=ClusterIssuer",
-        "--set runtimeClass.create=true,guard.mode=deny,extender.policy=packed,extender.metricsNodePort=31234,extender.gpuMetrics=false",
+        "--set runtimeClass.create=true,guard.mode=deny,extender.policy=packed,extender.metricsNodePort=31234,extender.gpuMetrics=false,extender.nodeUseAnnotation=false",
         "--set guard.enabled=false,webhook.admissionPolicies=false,cleanup.enabled=false",
         "--set nodePlugin.usagePerPod=false,deviceListStrategy=cdi-cri,runtimeClassName=nvidia",
         "--set config.name=theirs,nodeSelector.gpus=true,tolerations=null",

@@ -143,7 +143,9 @@ public final class Cleanup {
     Map<String, String> labels = Objects.requireNonNullElse(meta.getLabels(), Map.of());
     Map<String, String> annotations = Objects.requireNonNullElse(meta.getAnnotations(), Map.of());
     String written = annotations.getOrDefault(Names.NODE_LABELS, "");
-    if (written.isEmpty() && !annotations.containsKey(Names.ROOM)) {
+    if (written.isEmpty()
+        && !annotations.containsKey(Names.ROOM)
+        && !annotations.containsKey(Names.GPU_USE)) {
       return Optional.empty();
     }
     var gone = new JsonObject();
@@ -158,7 +160,10 @@ public final class Cleanup {
                     .put("labels", gone)
                     .put(
                         "annotations",
-                        new JsonObject().putNull(Names.NODE_LABELS).putNull(Names.ROOM)))
+                        new JsonObject()
+                            .putNull(Names.NODE_LABELS)
+                            .putNull(Names.ROOM)
+                            .putNull(Names.GPU_USE)))
             .encode());
   }
 }

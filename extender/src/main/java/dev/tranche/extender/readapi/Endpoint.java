@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.table.Output;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
@@ -190,7 +191,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   private Future<Void> sent(HttpServerRequest request, Answer answer) {
     return switch (answer) {
       case Answer.Refused(Problem problem) -> send(request, problem);
-      case Answer.Found(Buffer json) -> send(request.response(), 200, JSON, json);
+      case Answer.Found(Buffer body) -> send(request.response(), 200, type(request), body);
     };
   }
 
@@ -239,7 +240,13 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   private Future<Void> send(HttpServerRequest request, Problem problem) {
     problem.headers().forEach(request.response()::putHeader);
-    return send(request.response(), problem.status(), Problem.TYPE, problem.json().toBuffer());
+    return Rendering.asked(request).isPresent()
+        ? send(request.response(), problem.status(), JSON, KubernetesStatus.of(problem).toBuffer())
+        : send(request.response(), problem.status(), Problem.TYPE, problem.json().toBuffer());
+  }
+
+  private static String type(HttpServerRequest request) {
+    return Rendering.asked(request).map(Output::mediaType).orElse(JSON);
   }
 
   private Future<Void> send(HttpServerResponse response, int status, String type, Buffer body) {

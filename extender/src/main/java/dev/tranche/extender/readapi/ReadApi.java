@@ -96,6 +96,7 @@ public final class ReadApi implements AutoCloseable {
             reasons,
             sources.clockMs(),
             metrics);
+    var rendering = new Rendering(vertx, answers::of);
     Endpoint.Guard byToken =
         (request, route) ->
             access.refusal(
@@ -103,9 +104,9 @@ public final class ReadApi implements AutoCloseable {
                 route.right(),
                 request.connection().remoteAddress().hostAddress());
     var remoteEndpoint =
-        new Endpoint(vertx, answers::of, byToken, stream::join, ANSWERED_MS_MAX, counted);
+        new Endpoint(vertx, rendering::of, byToken, stream::join, ANSWERED_MS_MAX, counted);
     var localEndpoint =
-        new Endpoint(vertx, answers::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
+        new Endpoint(vertx, rendering::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
     this.remote = new Port(vertx, transport, "api", remote, REMOTE, remoteEndpoint, metrics);
     this.local = new Port(vertx, transport, "api-local", local, LOCAL, localEndpoint, metrics);
     metrics.gauge(

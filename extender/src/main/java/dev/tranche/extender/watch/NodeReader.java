@@ -136,6 +136,7 @@ public final class NodeReader {
         HostRequest.of(allocatable),
         GpuLabels.mattering(labels),
         annotations.getOrDefault(Names.NODE_LABELS, "").intern(),
+        annotations.getOrDefault(Names.GPU_USE, ""),
         TaintedNode.of(taints.stream().map(NodeTraits.Taint::key).toList(), allocatable),
         // Only nodes with GPUs are ever looked at.
         advertises ? NodeTraits.of(labels, taints, unschedulable) : Optional.empty());

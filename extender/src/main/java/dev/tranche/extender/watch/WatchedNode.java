@@ -12,6 +12,7 @@ import java.util.Optional;
  * @param host what it has beside GPUs
  * @param labels those that {@link GpuLabels} is about
  * @param written our annotation about them
+ * @param use our annotation for people
  * @param tainted with a startup taint
  * @param traits of a node with GPUs
  */
@@ -22,6 +23,7 @@ public record WatchedNode(
     HostRequest host,
     Map<String, String> labels,
     String written,
+    String use,
     Optional<TaintedNode> tainted,
     Optional<NodeTraits> traits)
     implements WatchedObject {

@@ -37,6 +37,10 @@ public final class OpenApi {
     assertValid(document, found.at("/content").path(type).path("schema"), body);
   }
 
+  public static void assertIsStatus(String body) {
+    assertIs("Status", body);
+  }
+
   static void assertIs(String schema, String body) {
     assertValid(
         document(), JSON.createObjectNode().put("$ref", "#/components/schemas/" + schema), body);

@@ -1,0 +1,222 @@
+package dev.tranche.e2e.kubectl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
+
+import dev.tranche.e2e.kubectl.FakeCluster.Ended;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+
+/** {@code kubectl tranche} under each shell that is here; dash and bash are. */
+class KubectlPluginIT {
+  private static final int OK = 0;
+  private static final int FAILED = 1;
+  private static final int MISUSED = 2;
+  private static final int WAITS = 3;
+  private static final int UNKNOWN = 4;
+
+  @TempDir private Path folder;
+
+  static Stream<String> shells() {
+    return Stream.of("dash", "bash", "bash --posix", "busybox sh", "zsh --emulate sh")
+        .filter(shell -> List.of("dash", "bash").contains(shell) || onPath(shell.split(" ")[0]));
+  }
+
+  private static boolean onPath(String program) {
+    return Stream.of(System.getenv("PATH").split(":"))
+        .anyMatch(part -> Files.isExecutable(Path.of(part, program)));
+  }
+
+  static Stream<Arguments> commands() {
+    return shells()
+        .flatMap(
+            shell ->
+                Stream.of(
+                    arguments(shell, "top", OK, "NODE   GPUS\na      2\nb      1\n"),
+                    arguments(shell, "top gpus -n team-b", OK, "b      1"),
+                    arguments(shell, "top pods -A --output=wide", OK, "b      1"),
+                    arguments(shell, "explain bound", OK, "State:         Bound"),
+                    arguments(shell, "explain -nteam-a pod/waiting", WAITS, "Waiting"),
+                    arguments(shell, "explain nobody", UNKNOWN, "nothing is known"),
+                    arguments(shell, "explain broken", FAILED, "the extender failed"),
+                    arguments(shell, "explain", MISUSED, "needs the name of a pod"),
+                    arguments(shell, "explain A;id", MISUSED, "allowed: a name of Kubernetes"),
+                    arguments(shell, "explain a b", MISUSED, "\"b\" is one word too many"),
+                    arguments(shell, "top -n a&b", MISUSED, "-n is \"a&b\""),
+                    arguments(shell, "top clouds", MISUSED, "not \"clouds\""),
+                    arguments(shell, "top -o csv", MISUSED, "table, wide, json, yaml"),
+                    arguments(shell, "top -o", MISUSED, "-o needs a value"),
+                    arguments(shell, "top --fast", MISUSED, "there is no option --fast"),
+                    arguments(shell, "dance", MISUSED, "there is no command \"dance\""),
+                    arguments(shell, "", MISUSED, "kubectl tranche explain POD"),
+                    arguments(shell, "version", OK, "tranche 0.1.0"),
+                    arguments(shell, "--help", OK, "Exit status: 0")));
+  }
+
+  @ParameterizedTest
+  @MethodSource("commands")
+  void command_endsAsDocumented(String shell, String words, int status, String said)
+      throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    Ended ended = cluster.run(words.isEmpty() ? new String[0] : words.split(" "));
+    assertThat(ended.out() + ended.errors()).contains(said);
+    assertThat(ended.status()).isEqualTo(status);
+    if (status == MISUSED) {
+      assertThat(cluster.calls()).as("asked before the command line was read").isEmpty();
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void optionsForKubectl_arriveAsGiven_andStayOutOfTheLocalRequest(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.run(
+        "--as", "o'brien $(id) x", "top", "pods", "-A", "--context=c 1", "--kubeconfig", "/k");
+    assertThat(cluster.calls())
+        .anySatisfy(
+            call ->
+                assertThat(call)
+                    .startsWith("--as=o'brien $(id) x --context=c 1 --kubeconfig=/k -n tranche")
+                    .endsWith("port-forward --address 127.0.0.1 pod/e-1 :9445"));
+    assertThat(cluster.calls())
+        .filteredOn(call -> call.contains("get --raw"))
+        .isNotEmpty()
+        .allMatch(
+            call -> call.startsWith("--kubeconfig /dev/null --server http://127.0.0.1:40001"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void pagesOfYamlAndJson_areJoined(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put(
+        "page1", "metadata:\n  remainingItemCount: 1\n  continue: \"c2\"\nitems:\n- node: a\n");
+    cluster.put("page2", "metadata:\n  remainingItemCount: 0\nitems:\n- node: b\n");
+    assertThat(cluster.run("top", "-o", "yaml").out()).contains("- node: a\n---\nmetadata:");
+    cluster.put("page1", "{\n  \"metadata\" : {\n    \"continue\" : \"c2\"\n  }\n}\n");
+    cluster.put("page2", "{ \"items\" : [ ] }\n");
+    assertThat(cluster.run("top", "-o", "json").out()).endsWith("}\n{ \"items\" : [ ] }\n");
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void whatIsMissing_isSaid(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.remove("lease");
+    Ended leaderless = cluster.run("top");
+    assertThat(leaderless.status()).isZero();
+    assertThat(leaderless.errors()).contains("the right to get leases");
+    cluster.put("refuse-forward", "");
+    Ended refused = cluster.run("top");
+    assertThat(refused.status()).isEqualTo(FAILED);
+    assertThat(refused.errors()).contains("cannot create resource \"pods/portforward\"", "pod e-0");
+    cluster.put("extenders", "e-0 tranche 0.1.0 False\n");
+    assertThat(cluster.run("top").errors()).contains("no pod of Tranche's extender is ready");
+    cluster.put("extenders", "");
+    Ended nowhere = cluster.run("top", "--tranche-namespace", "gpu");
+    assertThat(nowhere.status()).isEqualTo(FAILED);
+    assertThat(nowhere.errors())
+        .contains("in the namespace gpu; --tranche-namespace names another");
+  }
+
+  /** As Ctrl-C and a closed terminal do. */
+  @ParameterizedTest
+  @MethodSource("shells")
+  void commandThatIsEnded_leavesNothingBehind(String shell) throws Exception {
+    for (String command : List.of("ui --no-open", "top --watch")) {
+      var cluster = new FakeCluster(shell, folder);
+      Process process = cluster.start("kubectl-tranche", command.split(" "));
+      while (cluster.read("out").isEmpty() && process.isAlive()) {
+        Thread.sleep(20);
+      }
+      assertThat(cluster.forwards()).isTrue();
+      process.destroy();
+      assertThat(cluster.end(process).status()).isEqualTo(143);
+      assertThat(cluster.read("out"))
+          .startsWith(command.startsWith("ui") ? "http://127.0.0.1:40001/\n" : "NODE");
+    }
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void supportBundle_hasAllThatMayBeRead_andNoToken(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    Ended ended = cluster.run("support-bundle", "--file", "bundle.tar.gz");
+    assertThat(ended.status()).as(ended.errors()).isZero();
+    assertThat(ended.out()).isEqualTo("bundle.tar.gz\n");
+    String content = unpacked();
+    assertThat(content)
+        .contains("REDACTED", "NODE   GPUS", "nodes is forbidden")
+        .doesNotContain("abc123", "eyJ", "c2lnbmF0");
+    assertThat(cluster.calls()).noneMatch(call -> call.contains("secret"));
+    assertThat(Files.getPosixFilePermissions(folder.resolve("bundle.tar.gz")))
+        .as("others on this machine")
+        .hasSize(2);
+  }
+
+  private String unpacked() throws IOException, InterruptedException {
+    Process tar =
+        new ProcessBuilder("tar", "xzOf", folder.resolve("bundle.tar.gz").toString())
+            .redirectErrorStream(true)
+            .start();
+    String content =
+        new String(tar.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
+    assertThat(tar.waitFor()).as(content).isZero();
+    return content;
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void completion_offersWhatFits(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    assertThat(cluster.complete("").out()).contains("top\n", "explain\n").endsWith(":4\n");
+    assertThat(cluster.complete("s").out()).isEqualTo("support-bundle\n:4\n");
+    assertThat(cluster.complete("top", "g").out()).isEqualTo("gpus\n:4\n");
+    assertThat(cluster.complete("-n", "team-a", "top", "").out()).contains("nodes\n");
+    assertThat(cluster.complete("top", "-o", "").out()).isEqualTo("table\nwide\njson\nyaml\n:4\n");
+    assertThat(cluster.complete("top", "--tr").out())
+        .isEqualTo("--tranche-namespace\n--tranche-port\n:4\n");
+    assertThat(cluster.complete("support-bundle", "--file", "").out()).isEqualTo(":0\n");
+  }
+
+  @Test
+  void version_isTheCharts() throws Exception {
+    String chart = Files.readString(Path.of("../charts/tranche/Chart.yaml"));
+    String plugin = Files.readString(FakeCluster.PLUGIN.resolve("kubectl-tranche"));
+    String version = chart.replaceAll("(?s).*appVersion: (\\S+).*", "$1");
+    assertThat(plugin).contains("\nversion=" + version + "\n");
+  }
+
+  @Test
+  void release_isReproducible_andItsManifestNamesTheArchive() throws Exception {
+    for (String into : List.of("one", "two")) {
+      Process release =
+          new ProcessBuilder(
+                  FakeCluster.PLUGIN.resolve("release.sh").toString(),
+                  "1.2.3",
+                  "https://example.com/downloads",
+                  folder.resolve(into).toString())
+              .inheritIO()
+              .start();
+      assertThat(release.waitFor()).isZero();
+    }
+    byte[] archive = Files.readAllBytes(folder.resolve("one/kubectl-tranche-1.2.3.tar.gz"));
+    assertThat(Files.readAllBytes(folder.resolve("two/kubectl-tranche-1.2.3.tar.gz")))
+        .isEqualTo(archive);
+    var sum =
+        java.util.HexFormat.of()
+            .formatHex(java.security.MessageDigest.getInstance("SHA-256").digest(archive));
+    assertThat(Files.readString(folder.resolve("one/tranche.yaml")))
+        .contains("version: v1.2.3\n", "sha256: " + sum + "\n")
+        .contains("uri: https://example.com/downloads/kubectl-tranche-1.2.3.tar.gz\n")
+        .doesNotContain("@");
+  }
+}

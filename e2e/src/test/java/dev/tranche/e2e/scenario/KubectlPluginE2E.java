@@ -1,0 +1,166 @@
+package dev.tranche.e2e.scenario;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.SecretBuilder;
+import java.io.ByteArrayInputStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** {@code kubectl tranche} as a user who has the rights of docs/kubectl.md and no others. */
+class KubectlPluginE2E extends Scenario {
+  private static final String USER = "olivia";
+  private static final String ROLE = "tranche-kubectl";
+  private static final Path ROOT = Path.of("..").toAbsolutePath().normalize();
+
+  @TempDir private Path folder;
+
+  private record Ended(int status, String out, String errors) {}
+
+  @BeforeEach
+  void allow() throws Exception {
+    String page = Files.readString(ROOT.resolve("docs/kubectl.md"));
+    String role = page.substring(page.indexOf("```yaml\n") + 8);
+    role = role.substring(0, role.indexOf("```"));
+    tranche().client().load(new ByteArrayInputStream(role.getBytes(UTF_8))).serverSideApply();
+    kubectl(
+        "-n", Tranche.NAMESPACE, "create", "rolebinding", ROLE, "--role=" + ROLE, "--user=" + USER);
+  }
+
+  @AfterEach
+  void forbid() {
+    kubectl(
+        "-n",
+        Tranche.NAMESPACE,
+        "delete",
+        "--ignore-not-found",
+        "rolebinding/" + ROLE,
+        "role/" + ROLE);
+  }
+
+  @Test
+  void userWithTheRole_seesWhoHoldsWhat_andWhyOthersWait() throws Exception {
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("one", "0.8")));
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("two", "0.8")));
+    allRunning(2);
+    create(PodSpecs.on(ALPHA, PodSpecs.fraction("three", "0.3")));
+    pendingMessage("three");
+
+    Ended bound = plugin("explain", "one", "-n", namespace);
+    assertThat(bound.errors()).isEmpty();
+    assertThat(bound.out()).contains("State:         Bound", "Node:          alpha");
+    assertThat(bound.status()).isZero();
+
+    Ended waiting = plugin("explain", "three", "-n", namespace);
+    assertThat(waiting.status()).as(waiting.toString()).isEqualTo(3);
+    assertThat(waiting.out()).contains("Waits because: Fragmented: ", "Nodes, nearest:\nNODE");
+
+    Ended unknown = plugin("explain", "nobody", "-n", namespace);
+    assertThat(unknown.status()).isEqualTo(4);
+    assertThat(unknown.errors()).contains("nothing is known of pod " + namespace + "/nobody");
+
+    assertThat(plugin("top").out().lines())
+        .hasSize(4)
+        .anyMatch(line -> line.matches("alpha +2 +1.6 +80% .*"));
+    assertThat(plugin("top", "gpus", "-n", namespace, "-o", "wide").out())
+        .contains(namespace + "/one", namespace + "/two");
+    assertThat(plugin("top", "pods", "-n", namespace).out().lines())
+        .hasSize(4)
+        .anyMatch(line -> line.matches(".* three +Waiting .* Fragmented"));
+  }
+
+  @Test
+  void describedNode_saysHowItsGpusAreUsed() {
+    create(PodSpecs.on(BETA, PodSpecs.fraction("one", "0.5")));
+    allRunning(1);
+    Await.until(
+        "the node to say so",
+        200,
+        () -> describedNode().contains(Names.GPU_USE + ": 0.5 of 2 GPUs granted, "),
+        KubectlPluginE2E::describedNode);
+  }
+
+  private static String describedNode() {
+    return kubectl("describe", "node", BETA);
+  }
+
+  @Test
+  void supportBundle_hasNoSecrets() throws Exception {
+    String secret = "c2VjcmV0LW9mLXRoaXMtdGVzdA==";
+    tranche()
+        .client()
+        .resource(
+            new SecretBuilder()
+                .withNewMetadata()
+                .withNamespace(Tranche.NAMESPACE)
+                .withName("secret-of-" + namespace)
+                .endMetadata()
+                .addToData("password", secret)
+                .build())
+        .create();
+    try {
+      Path file = folder.resolve("bundle.tar.gz");
+      Ended made = run(List.of("support-bundle", "--file", file.toString()));
+      assertThat(made.status()).as(made.toString()).isZero();
+      String content = unpacked(file);
+      assertThat(content)
+          .contains("kubectl-tranche ", "\"cluster\" : {", "MutatingWebhookConfiguration")
+          .contains("--policy=load")
+          .doesNotContain("missing.txt", secret, "secret-of-this-test", "PRIVATE KEY")
+          .doesNotContainPattern("eyJ[\\w-]+\\.[\\w-]+\\.");
+    } finally {
+      kubectl("-n", Tranche.NAMESPACE, "delete", "secret", "secret-of-" + namespace);
+    }
+  }
+
+  private static String unpacked(Path file) throws Exception {
+    Process tar =
+        new ProcessBuilder("tar", "xvzOf", file.toString()).redirectErrorStream(true).start();
+    String content = new String(tar.getInputStream().readAllBytes(), UTF_8);
+    assertThat(tar.waitFor()).isZero();
+    return content;
+  }
+
+  private Ended plugin(String... words) throws Exception {
+    var asUser = new ArrayList<>(Arrays.asList(words));
+    asUser.addAll(List.of("--as", USER));
+    return run(asUser);
+  }
+
+  private Ended run(List<String> words) throws Exception {
+    var command =
+        new ArrayList<>(List.of("sh", ROOT.resolve("deploy/kubectl/kubectl-tranche").toString()));
+    command.addAll(words);
+    command.add("--kubeconfig=" + tranche().kubeconfig());
+    var builder =
+        new ProcessBuilder(command)
+            .redirectOutput(folder.resolve("out").toFile())
+            .redirectError(folder.resolve("errors").toFile());
+    Path tools = Artifacts.of(ROOT).tool("kubectl").getParent();
+    builder.environment().put("PATH", tools + ":" + System.getenv("PATH"));
+    Process process = builder.start();
+    assertThat(process.waitFor(60, TimeUnit.SECONDS)).isTrue();
+    return new Ended(
+        process.exitValue(),
+        Files.readString(folder.resolve("out")),
+        Files.readString(folder.resolve("errors")));
+  }
+
+  private static String kubectl(String... arguments) {
+    return tranche().cluster().kubectl(arguments).orFail("kubectl " + arguments[0]);
+  }
+}

@@ -1,0 +1,85 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.table.Output;
+import dev.tranche.extender.readapi.table.Text;
+import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.json.JsonObject;
+import java.time.Instant;
+import java.util.List;
+import java.util.Optional;
+import java.util.function.BiFunction;
+
+/**
+ * Answers as text, where the parameter {@code output} asks for it. Such requests come from kubectl,
+ * which shows no error but a {@code Status} of Kubernetes.
+ */
+final class Rendering {
+  private static final String OUTPUT = "output";
+
+  private final Vertx vertx;
+  private final BiFunction<Route, MultiMap, Future<Answer>> answers;
+
+  /**
+   * @param answers in JSON
+   */
+  Rendering(Vertx vertx, BiFunction<Route, MultiMap, Future<Answer>> answers) {
+    this.vertx = vertx;
+    this.answers = answers;
+  }
+
+  Future<Answer> of(Route route, MultiMap parameters) {
+    List<String> asked = parameters.getAll(OUTPUT);
+    Optional<Text> text = text(route);
+    if (text.isEmpty() || asked.isEmpty()) {
+      return answers.apply(route, parameters);
+    }
+    Optional<Output> output = asked.size() == 1 ? Output.of(asked.getFirst()) : Optional.empty();
+    if (output.isEmpty()) {
+      var invalid =
+          new Problem.Invalid(
+              OUTPUT, String.join(", ", asked), "one of " + String.join(", ", Output.NAMES));
+      return Future.succeededFuture(new Answer.Refused(Problem.badRequest(invalid)));
+    }
+    var others = MultiMap.caseInsensitiveMultiMap().addAll(parameters).remove(OUTPUT);
+    return answers
+        .apply(route, others)
+        .compose(
+            answer ->
+                vertx.executeBlocking(() -> rendered(answer, text.get(), output.get()), false));
+  }
+
+  private static Optional<Text> text(Route route) {
+    return switch (route) {
+      case Route.Summary() -> Optional.of(Text.NODES);
+      case Route.Gpus() -> Optional.of(Text.GPUS);
+      case Route.Pods() -> Optional.of(Text.PODS);
+      case Route.Pod(String namespace, String name) -> Optional.of(Text.POD);
+      default -> Optional.empty();
+    };
+  }
+
+  private static Answer rendered(Answer answer, Text text, Output output) {
+    return switch (answer) {
+      case Answer.Found(Buffer json) ->
+          new Answer.Found(Buffer.buffer(text.of(new JsonObject(json), output, Instant.now())));
+      case Answer.Refused refused -> refused;
+    };
+  }
+
+  /** What a request asks for; empty where it asks for nothing that there is. */
+  static Optional<Output> asked(HttpServerRequest request) {
+    try {
+      boolean renders =
+          Route.of(String.valueOf(request.path())).flatMap(Rendering::text).isPresent();
+      String asked = request.getParam(OUTPUT);
+      return renders && asked != null ? Output.of(asked) : Optional.empty();
+    } catch (IllegalArgumentException malformed) {
+      return Optional.empty();
+    }
+  }
+}

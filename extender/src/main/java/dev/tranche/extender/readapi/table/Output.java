@@ -1,0 +1,36 @@
+package dev.tranche.extender.readapi.table;
+
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
+import java.util.Optional;
+
+/** How an answer is written. */
+public enum Output {
+  JSON("application/json"),
+  YAML("application/yaml"),
+  TABLE("text/plain; charset=utf-8"),
+  WIDE("text/plain; charset=utf-8");
+
+  public static final List<String> NAMES = Arrays.stream(values()).map(Output::toString).toList();
+
+  private final String mediaType;
+
+  Output(String mediaType) {
+    this.mediaType = mediaType;
+  }
+
+  /** By the name that {@code kubectl -o} takes. */
+  public static Optional<Output> of(String name) {
+    return Arrays.stream(values()).filter(each -> each.toString().equals(name)).findFirst();
+  }
+
+  public String mediaType() {
+    return mediaType;
+  }
+
+  @Override
+  public String toString() {
+    return name().toLowerCase(Locale.ROOT);
+  }
+}

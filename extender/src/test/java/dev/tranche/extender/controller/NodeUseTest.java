@@ -1,0 +1,63 @@
+package dev.tranche.extender.controller;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.time.Instant;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
+
+final class NodeUseTest {
+  private static final Instant NOW = Instant.parse("2026-11-23T20:14:31.567Z");
+  private static final NodeUse USE = new NodeUse(23, 8, 41, 63, 640);
+  private static final String TEXT =
+      "2.3 of 8 GPUs granted, 41% SM load, 63 of 640 GiB memory used, as of 2026-11-23T20:14:31Z";
+
+  @Test
+  void use_isASentenceForPeople() {
+    assertThat(USE.text(NOW)).isEqualTo(TEXT);
+    assertThat(new NodeUse(0, 1, -1, 0, 16).text(NOW))
+        .isEqualTo(
+            "0.0 of 1 GPUs granted, 16 GiB memory, use not measured, as of 2026-11-23T20:14:31Z");
+  }
+
+  @Test
+  void whatWasWritten_isReadBack() {
+    for (NodeUse use : new NodeUse[] {USE, new NodeUse(0, 1, -1, 0, 16)}) {
+      var read = NodeUse.read(use.text(NOW)).orElseThrow();
+      assertThat(read.use()).isEqualTo(use);
+      assertThat(read.at()).isEqualTo("2026-11-23T20:14:31Z");
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "",
+        "busy",
+        "2.3 of 8 GPUs granted, 41% SM load, 63 of 640 GiB memory used, as of yesterday",
+        "2.3 of 99999999999 GPUs granted, 41% SM load, 63 of 640 GiB memory used, as of 2026-11-23T20:14:31Z",
+      })
+  void whatOthersWrote_isNotReadBack(String annotation) {
+    assertThat(NodeUse.read(annotation)).isEmpty();
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "23, 8, 41, 63, 640, false",
+    "24, 8, 41, 63, 640, true",
+    "23, 7, 41, 63, 640, true",
+    "23, 8, 50, 63, 640, false",
+    "23, 8, 51, 63, 640, true",
+    "23, 8, 31, 63, 640, true",
+    "23, 8, 41, 95, 640, false",
+    "23, 8, 41, 96, 640, true",
+    "23, 8, 41, 63, 641, true",
+    "23, 8, -1, 0, 640, true",
+  })
+  void smallChanges_areNotWorthAWrite(
+      int tenths, int gpus, int sm, long used, long total, boolean differs) {
+    assertThat(new NodeUse(tenths, gpus, sm, used, total).differsFrom(USE)).isEqualTo(differs);
+  }
+}
