@@ -41,7 +41,7 @@ abstract class Scenario {
   static final String GAMMA = "gamma";
   static final int RUNNING_SECONDS = 60;
 
-  /** Other classes, with clusters of their own, run beside those that share this one. */
+  /** With two clusters, classes that have one of their own run beside those that share this one. */
   static final String CLUSTER = "the scenarios' cluster";
 
   private static final String MODE = "extender.mode";
