@@ -76,8 +76,8 @@ final class Rendering {
     try {
       boolean renders =
           Route.of(String.valueOf(request.path())).flatMap(Rendering::text).isPresent();
-      String asked = request.getParam(OUTPUT);
-      return renders && asked != null ? Output.of(asked) : Optional.empty();
+      List<String> asked = request.params().getAll(OUTPUT);
+      return renders && asked.size() == 1 ? Output.of(asked.getFirst()) : Optional.empty();
     } catch (IllegalArgumentException malformed) {
       return Optional.empty();
     }
