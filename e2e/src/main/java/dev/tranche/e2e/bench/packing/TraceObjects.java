@@ -5,14 +5,13 @@ import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.SharingStrategy;
+import dev.tranche.e2e.bench.plane.Population;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.Executors;
 
 /**
  * A trace's nodes and pods as the API server has them once our webhook has seen them.
@@ -20,24 +19,11 @@ import java.util.concurrent.Executors;
  * @param replicas per GPU
  */
 public record TraceObjects(Trace trace, int replicas) {
-  private static final int AT_ONCE = 8;
   private static final long GPU_MEMORY_BYTES = 16L << 30;
 
   public void createNodes(KubernetesClient client) {
-    try (var workers = Executors.newFixedThreadPool(AT_ONCE)) {
-      var done =
-          trace.nodes().stream()
-              .map(n -> workers.submit(() -> client.raw("/api/v1/nodes", "POST", node(n))))
-              .toList();
-      for (var each : done) {
-        each.get();
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted", e);
-    } catch (ExecutionException e) {
-      throw new IllegalStateException("the nodes were not created", e);
-    }
+    List<Trace.Node> nodes = trace.nodes();
+    Population.create(client, "/api/v1/nodes", nodes.size(), i -> node(nodes.get(i)));
   }
 
   private String node(Trace.Node node) {

@@ -83,28 +83,18 @@ public final class NoopExtender {
     String path =
         "%s/api/v1/namespaces/%s/pods/%s/binding"
             .formatted(apiUrl, ask.getString("PodNamespace"), ask.getString("PodName"));
-    var binding =
-        new JsonObject()
-            .put("apiVersion", "v1")
-            .put("kind", "Binding")
-            .put(
-                "metadata",
-                new JsonObject()
-                    .put("name", ask.getString("PodName"))
-                    .put("uid", ask.getString("PodUID")))
-            .put(
-                "target",
-                new JsonObject()
-                    .put("apiVersion", "v1")
-                    .put("kind", "Node")
-                    .put("name", ask.getString("Node")));
+    String binding =
+        """
+        {"apiVersion":"v1","kind":"Binding","metadata":{"name":"%s","uid":"%s"},"target":{"apiVersion":"v1","kind":"Node","name":"%s"}}
+        """
+            .formatted(ask.getString("PodName"), ask.getString("PodUID"), ask.getString("Node"));
     api.request(
             new io.vertx.core.http.RequestOptions().setMethod(HttpMethod.POST).setAbsoluteURI(path))
         .compose(
             open ->
                 open.putHeader("authorization", "Bearer " + ControlPlane.token())
                     .putHeader("content-type", "application/json")
-                    .send(binding.toBuffer()))
+                    .send(binding))
         .compose(response -> response.body().map(body -> response.statusCode()))
         .onSuccess(status -> answer(request, status < 300 ? "{}" : error("status " + status)))
         .onFailure(e -> answer(request, error(String.valueOf(e.getMessage()))));

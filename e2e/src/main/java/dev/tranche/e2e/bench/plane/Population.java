@@ -64,7 +64,8 @@ public final class Population {
         i -> pod(run + "-" + i, LABEL, "", ",\"nvidia.com/gpu\":\"1\""));
   }
 
-  private static void create(
+  /** Creates so many objects, some at a time. */
+  public static void create(
       KubernetesClient client, String path, int count, IntFunction<String> json) {
     try (var workers = Executors.newFixedThreadPool(AT_ONCE)) {
       var done =

@@ -143,29 +143,15 @@ public final class ExtenderTraining {
   }
 
   private static JsonObject pod(String name) {
-    var amounts = new JsonObject().put("cpu", "4").put("memory", "16Gi").put("nvidia.com/gpu", "1");
-    var container =
-        new JsonObject()
-            .put("name", "main")
-            .put("image", "registry.example.com/training:1")
-            .put("resources", new JsonObject().put("limits", amounts).put("requests", amounts))
-            .put("imagePullPolicy", "IfNotPresent");
-    return new JsonObject()
-        .put(
-            "metadata",
-            new JsonObject()
-                .put("name", name)
-                .put("namespace", Population.NAMESPACE)
-                .put("uid", name + "-uid")
-                .put("creationTimestamp", "2026-01-01T00:00:00Z")
-                .put("labels", new JsonObject().put("app", "training")))
-        .put(
-            "spec",
-            new JsonObject()
-                .put("containers", new JsonArray().add(container))
-                .put("schedulerName", "default-scheduler")
-                .put("priority", 0))
-        .put("status", new JsonObject().put("phase", "Pending"));
+    return new JsonObject(
+        """
+        {"metadata":{"name":"%1$s","namespace":"%2$s","uid":"%1$s-uid","creationTimestamp":"2026-01-01T00:00:00Z","labels":{"app":"training"}},
+        "spec":{"containers":[{"name":"main","image":"registry.example.com/training:1","resources":{
+          "limits":{"cpu":"4","memory":"16Gi","nvidia.com/gpu":"1"},"requests":{"cpu":"4","memory":"16Gi","nvidia.com/gpu":"1"}},
+          "imagePullPolicy":"IfNotPresent"}],"schedulerName":"default-scheduler","priority":0},
+        "status":{"phase":"Pending"}}
+        """
+            .formatted(name, Population.NAMESPACE));
   }
 
   private void show(String type, String name, String node) {
