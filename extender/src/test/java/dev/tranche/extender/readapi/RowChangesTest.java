@@ -220,10 +220,10 @@ final class RowChangesTest {
     private static JsonArray sorted(JsonArray rows, String... names) {
       return new JsonArray(
           new ArrayList<>(
-          rows.stream()
-              .map(row -> (JsonObject) row)
-              .sorted(java.util.Comparator.comparing(row -> key(row, names)))
-              .toList()));
+              rows.stream()
+                  .map(row -> (JsonObject) row)
+                  .sorted(java.util.Comparator.comparing(row -> key(row, names)))
+                  .toList()));
     }
   }
 }
