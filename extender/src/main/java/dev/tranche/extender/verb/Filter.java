@@ -201,7 +201,8 @@ public final class Filter {
 
   /** Why nothing would be decided on a pod that is refused everywhere; changes nothing. */
   Optional<String> undecided(PodFacts pod, List<NodeFit> everywhere) {
-    return transientOnly(pod, everywhere, evaluator.forPod(pod)) instanceof Answer.Undecided(var why)
+    return transientOnly(pod, everywhere, evaluator.forPod(pod))
+            instanceof Answer.Undecided(var why)
         ? Optional.of(why)
         : Optional.empty();
   }

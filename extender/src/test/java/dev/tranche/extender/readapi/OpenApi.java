@@ -37,7 +37,8 @@ public final class OpenApi {
     assertValid(document, found.at("/content").path(type).path("schema"), body);
   }
 
-  static void assertIs(String schema, String body) {
+  /** One of the document's schemas. */
+  public static void assertIs(String schema, String body) {
     assertValid(
         document(), JSON.createObjectNode().put("$ref", "#/components/schemas/" + schema), body);
   }

@@ -50,8 +50,7 @@ final class WhatIfTest {
   private static Gpu[] gpus(Random random, String node) {
     var gpus = new Gpu[1 + random.nextInt(4)];
     for (int i = 0; i < gpus.length; i++) {
-      gpus[i] =
-          new Gpu(node + i, random.nextInt(10) / 10.0, random.nextInt(5) * FakeWorld.GIB);
+      gpus[i] = new Gpu(node + i, random.nextInt(10) / 10.0, random.nextInt(5) * FakeWorld.GIB);
     }
     return gpus;
   }
@@ -79,7 +78,14 @@ final class WhatIfTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"1, true, 0", "2, true, 0", "3, false, 0", "4, false, 2", "5, false, 3", "6, true, 2"})
+  @CsvSource({
+    "1, true, 0",
+    "2, true, 0",
+    "3, false, 0",
+    "4, false, 2",
+    "5, false, 3",
+    "6, true, 2"
+  })
   void whatIsForetold_isWhatTheVerbsThenDecide(long seed, boolean choosy, int offeredMax) {
     var random = new Random(seed);
     filter = world.filter(new RecentlyFilteredPods(), offeredMax);
@@ -102,8 +108,7 @@ final class WhatIfTest {
       assertThat(hold.map(Hold::held))
           .isEqualTo(foretold.places().stream().findFirst().map(p -> p.placement().held()));
       refused += hold.isPresent() ? 0 : 1;
-      hold.ifPresent(
-          h -> world.state.apply(new Event.PodSeen(bound(pod, h))));
+      hold.ifPresent(h -> world.state.apply(new Event.PodSeen(bound(pod, h))));
       world.nowMs += 200;
     }
     assertThat(refused).isBetween(1, 99);
