@@ -105,6 +105,12 @@ class BoundsPageTest {
           new Bound("a reader of the stream", EXTENDER + "StreamReader", "TAKES_NOTHING_MS_MAX"),
           new Bound("a reader of the stream", EXTENDER + "StreamReader", "BEHIND_BYTES_MAX"),
           new Bound("the stream's picture", EXTENDER + "EventStream", "PICTURE_BYTES_MAX"),
+          new Bound("pods whose last decision", EXTENDER + "Explanations", "PODS_MAX"),
+          new Bound("questions of what-if", EXTENDER + "WhatIfAnswers", "PER_SECOND_MAX"),
+          new Bound("questions of what-if", EXTENDER + "WhatIfAnswers", "AT_ONCE_MAX"),
+          new Bound("a question of what-if", EXTENDER + "Endpoint", "BODY_BYTES_MAX"),
+          new Bound("a question of what-if", EXTENDER + "WhatIf", "COUNT_MAX"),
+          new Bound("a question of what-if", EXTENDER + "WhatIf", "PLACE_WITHIN_MS"),
           new Bound("tokens of one address that", EXTENDER + "Access", "REFUSED_BURST"),
           new Bound("rights of tokens that", EXTENDER + "Access", "REMEMBERED_MAX"),
           new Bound("events that a node keeps", PLUGIN + "EventBuffer", "KEPT_MAX"));

@@ -47,6 +47,7 @@ import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
 import dev.tranche.extender.verb.Prioritize;
 import dev.tranche.extender.verb.RecentlyFilteredPods;
+import dev.tranche.extender.verb.WhatIf;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.micrometer.core.instrument.binder.jvm.JvmMemoryMetrics;
 import io.micrometer.core.instrument.binder.system.ProcessorMetrics;
@@ -60,6 +61,7 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -107,6 +109,7 @@ public final class Extender implements AutoCloseable {
   private final SchedulerMessages schedulerMessages;
   private final InspectionCache inspections;
   private final ReadApi readApi;
+  private volatile @Nullable WhatIf whatIf;
   private final CertifiedPorts ports;
   private final Leadership leadership;
   private final VerbsEndpointSlice verbsSlice;
@@ -317,20 +320,23 @@ public final class Extender implements AutoCloseable {
     var bind =
         new Bind(readiness, ledger, evaluator, state, explanations, asked, api, loop, metrics);
     metrics.gauge("tranche.extender.binds.in.flight", "Binds under way.", bind::inFlight);
+    var filter =
+        new Filter(
+            readiness,
+            ledger,
+            evaluator,
+            nominations,
+            state,
+            packing,
+            explanations,
+            asked,
+            metrics,
+            config.offeredNodesMax());
+    whatIf = new WhatIf(ledger, evaluator, packing, filter, Extender::nowMs);
     var verbRoutes =
         new VerbRoutes(
             new ExtenderReader(config.resources()),
-            new Filter(
-                readiness,
-                ledger,
-                evaluator,
-                nominations,
-                state,
-                packing,
-                explanations,
-                asked,
-                metrics,
-                config.offeredNodesMax()),
+            filter,
             new Prioritize(readiness, ledger, evaluator, state, packing, explanations, metrics),
             bind,
             new Preempt(
@@ -391,6 +397,9 @@ public final class Extender implements AutoCloseable {
             explanations,
             schedulerMessages::of,
             this::nodeFilter,
+            () -> Objects.requireNonNull(whatIf, "asked once the verbs are there"),
+            traits::filter,
+            config.resources(),
             Extender::nowMs),
         metrics);
   }

@@ -164,7 +164,8 @@ final class MockCluster implements AutoCloseable {
               var spec = new JsonObject(request.getBody().readUtf8()).getJsonObject("spec");
               var url = spec.getJsonObject("nonResourceAttributes");
               boolean allowed =
-                  url.getString("verb").equals("get")
+                  url.getString("verb")
+                          .equals(url.getString("path").endsWith("/what-if") ? "post" : "get")
                       && mayGet(spec.getString("user"), url.getString("path"));
               return new SubjectAccessReviewBuilder()
                   .withNewStatus()

@@ -7,6 +7,7 @@ import dev.tranche.extender.readapi.OpenApi;
 import dev.tranche.extender.stream.FakeNode;
 import io.fabric8.kubernetes.api.model.BindingBuilder;
 import io.vertx.core.Vertx;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.net.InetAddress;
 import java.net.Socket;
@@ -191,8 +192,114 @@ final class ReadApiIT {
             .POST(HttpRequest.BodyPublishers.ofString("{}"))
             .build();
     HttpResponse<String> answer = http.send(request, HttpResponse.BodyHandlers.ofString());
-    problem(answer, 405, "read-only");
+    problem(answer, 405, "the only method of this path is GET");
     assertThat(answer.headers().firstValue("Allow")).hasValue("GET");
+  }
+
+  @Test
+  void podThatFits_isToldWhereItWouldGo_andNothingIsHeld() throws Exception {
+    String before = json(local(GPUS)).getJsonArray("items").encode();
+    HttpResponse<String> answer = whatIf("", pod(null).encode(), null);
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    OpenApi.assertIs("WhatIf", answer.body());
+    assertThat(json(answer).getString("node")).isEqualTo("node-a");
+    JsonObject gpu = json(answer).getJsonArray("gpus").getJsonObject(0);
+    assertThat(gpu.getString("uuid")).isEqualTo("GPU-a0");
+    assertThat(gpu.getInteger("replicas")).isEqualTo(3);
+    assertThat(json(answer).containsKey("count")).isFalse();
+
+    JsonObject many = json(whatIf("?count=20", pod(null).encode(), null));
+    OpenApi.assertIs("WhatIf", many.encode());
+    // Of ten replicas on each of two GPUs three pods of three fit.
+    assertThat(many.getJsonObject("count").getInteger("fit")).isLessThanOrEqualTo(6).isPositive();
+    assertThat(many.getJsonObject("count").getBoolean("complete")).isTrue();
+    assertThat(withoutTimes(json(local(GPUS)).getJsonArray("items").encode()))
+        .isEqualTo(withoutTimes(before));
+  }
+
+  @Test
+  void podThatFitsNowhere_isToldWhy() throws Exception {
+    JsonObject other =
+        json(whatIf("", pod("A100").encode(), null)).put("time", "2026-11-23T19:56:01.966Z");
+    OpenApi.assertIs("WhatIf", other.encode());
+    assertThat(other.getBoolean("fits")).isFalse();
+    assertThat(other.getJsonObject("waiting").getString("reason")).isEqualTo("NotAllowed");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = ';',
+      value = {
+        "?count=0; {}; count is \"0\"; 400",
+        "?count=1001; {}; a whole number from 1 to 1000; 400",
+        "?pod=x; {}; the parameter count; 400",
+        "''; nonsense; a Pod as the API server would store it; 400",
+        "''; {\"kind\":\"Deployment\"}; kind is \"Deployment\"; 400",
+        "''; {\"kind\":\"Pod\",\"spec\":{}}; spec.containers; 400",
+        "''; {\"kind\":\"Pod\",\"spec\":{\"containers\":[{\"name\":\"c\"}]}}; asks for no GPU; 400",
+        "''; {\"kind\":\"Pod\",\"metadata\":{\"annotations\":{\"tranche.dev/gpu-fraction\":\"0.3\"}},\"spec\":{\"containers\":[{\"name\":\"c\"}]}};"
+            + " that the webhook has turned into a request; 400",
+      })
+  void bodyThatIsNoPodWithGpus_isRefusedInASentence(
+      String query, String body, String said, int status) throws Exception {
+    HttpResponse<String> answer = whatIf(query, body, null);
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(status);
+    assertThat(json(answer).getString("detail")).contains(said);
+    OpenApi.assertIs("Problem", answer.body());
+  }
+
+  @Test
+  void bodyThatIsTooLong_isNotRead() throws Exception {
+    HttpResponse<String> answer = whatIf("", "x".repeat((2 << 20) + 1), null);
+    assertThat(answer.statusCode()).isEqualTo(413);
+    OpenApi.assertIs("Problem", answer.body());
+  }
+
+  @Test
+  void questions_needTheRightToPost() throws Exception {
+    assertThat(whatIf("", pod(null).encode(), VIEWER).statusCode()).isEqualTo(200);
+    HttpResponse<String> stranger = whatIf("", pod(null).encode(), "user-stranger");
+    assertThat(stranger.statusCode()).isEqualTo(403);
+    assertThat(json(stranger).getString("detail"))
+        .contains("may not post the non-resource URL /tranche/api/v1/what-if");
+  }
+
+  private static JsonObject pod(@Nullable String model) {
+    var annotations =
+        new JsonObject().put(Names.GPU_FRACTION, "0.3").put(Names.REPLICAS_PER_GPU, "10");
+    if (model != null) {
+      annotations.put(Names.GPU_MODEL, model);
+    }
+    var limits = new JsonObject().put(Names.RESOURCE, "3");
+    var container =
+        new JsonObject()
+            .put("name", "main")
+            .put("resources", new JsonObject().put("limits", limits).put("requests", limits));
+    return new JsonObject()
+        .put("apiVersion", "v1")
+        .put("kind", "Pod")
+        .put("metadata", new JsonObject().put("name", "p").put("annotations", annotations))
+        .put("spec", new JsonObject().put("containers", new JsonArray().add(container)));
+  }
+
+  private static String withoutTimes(String rows) {
+    return rows.replaceAll("\"(measured|effective)\":\\{[^}]*}", "");
+  }
+
+  private HttpResponse<String> whatIf(String query, String body, @Nullable String token)
+      throws Exception {
+    String url =
+        token == null
+            ? "http://127.0.0.1:" + extender.apiLocalPort()
+            : "https://localhost:" + extender.apiPort();
+    var request =
+        HttpRequest.newBuilder(URI.create(url + "/api/v1/what-if" + query))
+            .timeout(Duration.ofSeconds(20))
+            .POST(HttpRequest.BodyPublishers.ofString(body));
+    if (token != null) {
+      request.header("Authorization", "Bearer " + token);
+    }
+    return http.send(request.build(), HttpResponse.BodyHandlers.ofString());
   }
 
   @Test

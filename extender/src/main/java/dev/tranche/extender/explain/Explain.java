@@ -280,7 +280,8 @@ public final class Explain {
         .put("chosenGpus", gpus(chosen.evaluation(), taken));
   }
 
-  private static JsonObject node(NodeFit evaluation) {
+  /** A node as {@code /explain} shows it. */
+  public static JsonObject node(NodeFit evaluation) {
     var json =
         new JsonObject()
             .put("node", evaluation.node())

@@ -19,7 +19,7 @@ public record Refusals(List<NodeFit> nearest, int count, Map<Reason, Integer> by
   static final int NODES_MAX = 8;
   static final Refusals NONE = new Refusals(List.of(), 0, Map.of());
 
-  static Refusals of(List<NodeFit> refused) {
+  public static Refusals of(List<NodeFit> refused) {
     var shown = new EnumMap<Reason, List<NodeFit>>(Reason.class);
     var counts = new EnumMap<Reason, Integer>(Reason.class);
     for (NodeFit evaluation : refused) {

@@ -468,10 +468,23 @@ public final class Ledger {
    * @param counted the holds that count
    */
   public NodeView view(String node, Predicate<Hold> counted, long nowMs) {
+    return view(node, counted, List.of(), nowMs);
+  }
+
+  /**
+   * @param more holds that are taken to be there, too
+   */
+  public NodeView view(String node, Predicate<Hold> counted, List<Hold> more, long nowMs) {
     NodeInfo book = ledgerState.nodes.get(node);
     return book == null
         ? new NodeView(node, NodeView.Availability.SILENT, List.of())
-        : book.view(counted, nowMs - timing.newcomerMs());
+        : book.view(counted, more, nowMs - timing.newcomerMs());
+  }
+
+  /** The hold that a pod would get; nothing is held. Empty of a node never heard of. */
+  public Optional<Hold> imagined(PodFacts pod, String node, Placement placement, long nowMs) {
+    return Optional.ofNullable(ledgerState.nodes.get(node))
+        .map(book -> ledgerState.tentative(pod, book, placement, nowMs));
   }
 
   /** Another number after each change of what {@link #view} says; 0 of a node never heard of. */

@@ -47,8 +47,20 @@ final class LedgerState {
 
   /** Of a pod that is placed by what we know of the node now. */
   Hold tentative(PodFacts pod, NodeInfo book, Placement placement, Transition step) {
+    return tentative(pod, book, placement, step.nowMs());
+  }
+
+  Hold tentative(PodFacts pod, NodeInfo book, Placement placement, long nowMs) {
     int replicasPerGpu = book.replicasPerGpu(pod, placement);
-    return tentative(pod.uid(), pod.key(), book, pod.resource(), placement, replicasPerGpu, step);
+    return Hold.tentative(
+        pod.uid(),
+        pod.key(),
+        book.name,
+        pod.resource(),
+        placement,
+        replicasPerGpu,
+        nowMs,
+        nowMs + timing.tentativeMs());
   }
 
   void put(NodeInfo book, Hold hold) {

@@ -258,27 +258,38 @@ final class NodeInfo {
   }
 
   NodeView view(Predicate<Hold> counted, long youngSinceMs) {
+    return view(counted, List.of(), youngSinceMs);
+  }
+
+  /**
+   * @param more that count, too
+   */
+  NodeView view(Predicate<Hold> counted, List<Hold> more, long youngSinceMs) {
     if (state == null) {
       return new NodeView(name, availability(), List.of());
     }
     Map<String, Stray> stray = stray();
     var gpus = new ArrayList<NodeView.Gpu>(state.gpus().size());
+    List<Hold> all = new ArrayList<>(holds.size() + more.size());
+    for (Hold hold : holds.values()) {
+      if (counted.test(hold)) {
+        all.add(hold);
+      }
+    }
+    all.addAll(more);
     for (GpuFacts gpu : state.gpus()) {
-      gpus.add(gpu(state, gpu, counted, stray.getOrDefault(gpu.uuid(), Stray.NONE), youngSinceMs));
+      gpus.add(gpu(state, gpu, all, stray.getOrDefault(gpu.uuid(), Stray.NONE), youngSinceMs));
     }
     return new NodeView(name, availability(), gpus);
   }
 
   private NodeView.Gpu gpu(
-      NodeState state, GpuFacts gpu, Predicate<Hold> counted, Stray stray, long youngSinceMs) {
+      NodeState state, GpuFacts gpu, List<Hold> counted, Stray stray, long youngSinceMs) {
     int held = 0;
     int lost = 0;
     int clients = stray.clients();
     List<NodeView.Young> young = List.of();
-    for (Hold hold : holds.values()) {
-      if (!counted.test(hold)) {
-        continue;
-      }
+    for (Hold hold : counted) {
       Integer here = hold.held().get(gpu.uuid());
       if (hold.placement() == null && PodFacts.takesFrom(hold.resource(), gpu.resource())) {
         lost += hold.replicas();

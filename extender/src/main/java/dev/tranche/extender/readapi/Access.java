@@ -64,7 +64,7 @@ final class Access {
   /** Asks the API server. */
   @FunctionalInterface
   interface Reviews {
-    Future<Verdict> review(String token, String path);
+    Future<Verdict> review(String token, String verb, String path);
   }
 
   /**
@@ -94,17 +94,19 @@ final class Access {
    * Why a request is refused; empty where it may pass. Never fails; may complete on any thread.
    *
    * @param authorization the header
+   * @param verb a method of HTTP in lower case
    * @param path that is asked for, without what is looked for in it
    */
-  Future<Optional<Problem>> refusal(@Nullable String authorization, String path, String address) {
+  Future<Optional<Problem>> refusal(
+      @Nullable String authorization, String verb, String path, String address) {
     if (authorization == null || !authorization.startsWith(BEARER)) {
       return said(
           Problem.unauthorized(
-              "send the header Authorization: Bearer <token>, a ServiceAccount's by kubectl create token;"
-                  + " or use kubectl port-forward to the local port, which needs none"));
+              "send the header Authorization: Bearer <token>, a ServiceAccount's by kubectl create"
+                  + " token; or use kubectl port-forward to the local port, which needs none"));
     }
     String token = authorization.substring(BEARER.length());
-    String key = digest(token) + path;
+    String key = digest(token) + verb + path;
     CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
     if (known == null) {
       if (!tryAcquire(address)) {
@@ -117,14 +119,14 @@ final class Access {
               key,
               (same, executor) ->
                   reviews
-                      .review(token, RIGHT + path)
+                      .review(token, verb, RIGHT + path)
                       .onSuccess(verdict -> accepted(verdict, address))
                       .onFailure(unanswered -> giveBack(address))
                       .toCompletionStage()
                       .toCompletableFuture());
     }
     return Future.fromCompletionStage(known)
-        .map(verdict -> judged(verdict, path))
+        .map(verdict -> judged(verdict, verb, path))
         .recover(
             failure -> {
               log.warn("a token could not be reviewed: {}", failure.toString());
@@ -153,21 +155,22 @@ final class Access {
     limiter.accepted(address);
   }
 
-  private Optional<Problem> judged(Verdict verdict, String path) {
+  private Optional<Problem> judged(Verdict verdict, String verb, String path) {
     return switch (verdict) {
       case Verdict.Allowed() -> Optional.empty();
       case Verdict.Unknown() ->
           Optional.of(
               Problem.unauthorized(
-                  "the API server does not accept the token; it may have expired, or be for another audience"));
+                  "the API server does not accept the token; it may have expired, or be for another"
+                      + " audience"));
       case Verdict.Forbidden(String user) ->
           Optional.of(
               Problem.of(
                   403,
                   "Forbidden",
-                  ("user \"%s\" may not get the non-resource URL %s; bind the ClusterRole %s to it,"
+                  ("user \"%s\" may not %s the non-resource URL %s; bind the ClusterRole %s to it,"
                           + " as kubectl create clusterrolebinding does")
-                      .formatted(Printable.name(user), RIGHT + path, clusterRole)));
+                      .formatted(Printable.name(user), verb, RIGHT + path, clusterRole)));
     };
   }
 

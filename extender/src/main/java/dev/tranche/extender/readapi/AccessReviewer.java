@@ -26,11 +26,11 @@ final class AccessReviewer implements Access.Reviews, AutoCloseable {
   }
 
   @Override
-  public Future<Verdict> review(String token, String path) {
-    return workers.submit(() -> reviewed(token, path));
+  public Future<Verdict> review(String token, String verb, String path) {
+    return workers.submit(() -> reviewed(token, verb, path));
   }
 
-  private Verdict reviewed(String token, String path) {
+  private Verdict reviewed(String token, String verb, String path) {
     var status =
         client
             .tokenReviews()
@@ -42,12 +42,12 @@ final class AccessReviewer implements Access.Reviews, AutoCloseable {
       return new Verdict.Unknown();
     }
     UserInfo user = status.getUser();
-    return mayGet(user, path)
+    return may(user, verb, path)
         ? new Verdict.Allowed()
         : new Verdict.Forbidden(String.valueOf(user.getUsername()));
   }
 
-  private boolean mayGet(UserInfo user, String path) {
+  private boolean may(UserInfo user, String verb, String path) {
     var status =
         client
             .authorization()
@@ -60,7 +60,7 @@ final class AccessReviewer implements Access.Reviews, AutoCloseable {
                     .withUid(user.getUid())
                     .withGroups(user.getGroups())
                     .withExtra(user.getExtra())
-                    .withNewNonResourceAttributes(path, "get")
+                    .withNewNonResourceAttributes(path, verb)
                     .endSpec()
                     .build())
             .getStatus();

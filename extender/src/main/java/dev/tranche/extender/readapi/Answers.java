@@ -45,6 +45,7 @@ final class Answers {
   private final Explain explain;
   private final Function<String, Future<Optional<String>>> schedulerMessages;
   private final Function<String, Future<Optional<NodeFilter>>> filters;
+  private final WhatIfAnswers whatIfs;
   private final LongSupplier clockMs;
   private final PodJson pods;
   private final SummaryJson summary;
@@ -72,6 +73,7 @@ final class Answers {
       WaitingReasons reasons,
       Function<String, Future<Optional<String>>> schedulerMessages,
       Function<String, Future<Optional<NodeFilter>>> filters,
+      WhatIfAnswers whatIfs,
       LongSupplier clockMs) {
     this.vertx = vertx;
     this.loop = loop;
@@ -80,6 +82,7 @@ final class Answers {
     this.explain = explain;
     this.schedulerMessages = schedulerMessages;
     this.filters = filters;
+    this.whatIfs = whatIfs;
     this.clockMs = clockMs;
     this.pods = new PodJson(reasons);
     this.summary = new SummaryJson(reasons);
@@ -93,7 +96,7 @@ final class Answers {
     }
   }
 
-  Future<Answer> of(Route route, MultiMap parameters) {
+  Future<Answer> of(Route route, MultiMap parameters, Buffer body) {
     Instant now = Instant.now();
     return switch (route) {
       case Route.Summary() ->
@@ -109,6 +112,7 @@ final class Answers {
               .map(Future::succeededFuture)
               .orElseGet(
                   () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
+      case Route.WhatIf() -> whenReady(() -> whatIfs.of(parameters, body));
       case Route.OpenApi() ->
           Future.succeededFuture(
               unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));

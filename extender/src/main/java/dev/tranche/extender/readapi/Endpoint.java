@@ -5,14 +5,13 @@ import dev.tranche.extender.readapi.table.Output;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
-import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
-import java.util.function.BiFunction;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -23,17 +22,29 @@ final class Endpoint implements Handler<HttpServerRequest> {
   /** A page, a dashboard and some people; each answer is small. */
   static final int AT_ONCE_MAX = 8;
 
+  /** Of a Pod; the API server takes no larger one. */
+  static final int BODY_BYTES_MAX = 2 << 20;
+
   private static final String JSON = "application/json";
   private static final Logger log = LoggerFactory.getLogger(Endpoint.class);
 
   private final Vertx vertx;
-  private final BiFunction<Route, MultiMap, Future<Answer>> answers;
+  private final Answering answers;
   private final Guard guard;
   private final Function<StreamReader, Future<Optional<Problem>>> streams;
   private final long answeredMsMax;
   private final ReadApiMetrics metrics;
   private final WebPage page = WebPage.load();
   private final Semaphore free = new Semaphore(AT_ONCE_MAX);
+
+  /** Answers what is asked. */
+  @FunctionalInterface
+  interface Answering {
+    /**
+     * @param body empty, but of what is posted
+     */
+    Future<Answer> of(Route route, MultiMap parameters, Buffer body);
+  }
 
   /** Why a request may not pass, if it may not. */
   @FunctionalInterface
@@ -48,7 +59,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
    */
   Endpoint(
       Vertx vertx,
-      BiFunction<Route, MultiMap, Future<Answer>> answers,
+      Answering answers,
       Guard guard,
       Function<StreamReader, Future<Optional<Problem>>> streams,
       long answeredMsMax,
@@ -84,9 +95,11 @@ final class Endpoint implements Handler<HttpServerRequest> {
           Problem.of(
               404,
               "Not found",
-              "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods, /api/v1/pods/{namespace}/{name}, /api/v1/stream and /api/v1/openapi.json"));
-    } else if (!HttpMethod.GET.equals(request.method())) {
-      refuse(request, Problem.methodNotAllowed());
+              "there are /api/v1/summary, /api/v1/gpus, /api/v1/pods,"
+                  + " /api/v1/pods/{namespace}/{name}, /api/v1/stream, /api/v1/what-if and"
+                  + " /api/v1/openapi.json"));
+    } else if (!route.get().method().equals(request.method())) {
+      refuse(request, Problem.methodNotAllowed(route.get().method().name()));
     } else {
       guarded(request, route.get(), seen);
     }
@@ -111,16 +124,17 @@ final class Endpoint implements Handler<HttpServerRequest> {
       @Nullable Problem refusal,
       long deadline,
       Runnable seen) {
-    request.resume();
     HttpServerResponse response = request.response();
     if (refusal == null && !response.ended() && !response.closed()) {
       if (route instanceof Route.Stream) {
+        request.resume();
         streamed(request, route, deadline, seen);
       } else {
         bounded(request, route, deadline);
       }
       return;
     }
+    request.resume();
     vertx.cancelTimer(deadline);
     if (refusal != null && !response.ended()) {
       refuse(request, refusal);
@@ -130,13 +144,14 @@ final class Endpoint implements Handler<HttpServerRequest> {
   /** Completed on the loop of the request. */
   private <T> Future<T> onLoop(Future<T> elsewhere) {
     var context = vertx.getOrCreateContext();
-    var promise = io.vertx.core.Promise.<T>promise();
+    Promise<T> promise = Promise.promise();
     elsewhere.onComplete(result -> context.runOnContext(here -> promise.handle(result)));
     return promise.future();
   }
 
   private void bounded(HttpServerRequest request, Route route, long deadline) {
     if (!free.tryAcquire()) {
+      request.resume();
       vertx.cancelTimer(deadline);
       metrics.shed();
       refuse(
@@ -147,7 +162,12 @@ final class Endpoint implements Handler<HttpServerRequest> {
     }
     HttpServerResponse response = request.response();
     // The permit is kept until the work is done and nothing is left to send.
-    answer(request, route)
+    body(request)
+        .compose(
+            body ->
+                body.isPresent()
+                    ? answer(request, route, body.get())
+                    : Future.succeededFuture(new Answer.Refused(Problem.tooLarge(BODY_BYTES_MAX))))
         .compose(
             answer ->
                 response.ended() || response.closed()
@@ -167,7 +187,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
         new StreamReader(
             vertx.getOrCreateContext(), response, seen, () -> guard.refusal(request, route));
     // Parameters are judged as everywhere.
-    answer(request, route)
+    answer(request, route, Buffer.buffer())
         .compose(
             answer ->
                 switch (answer) {
@@ -195,7 +215,25 @@ final class Endpoint implements Handler<HttpServerRequest> {
     };
   }
 
-  private Future<Answer> answer(HttpServerRequest request, Route route) {
+  /** Empty if it is too long; then the rest is thrown away as it comes. */
+  private static Future<Optional<Buffer>> body(HttpServerRequest request) {
+    Promise<Optional<Buffer>> promise = Promise.promise();
+    Buffer read = Buffer.buffer();
+    request.handler(
+        piece -> {
+          if (read.length() + piece.length() > BODY_BYTES_MAX) {
+            promise.tryComplete(Optional.empty());
+          } else {
+            read.appendBuffer(piece);
+          }
+        });
+    request.endHandler(end -> promise.tryComplete(Optional.of(read)));
+    request.exceptionHandler(promise::tryFail);
+    request.resume();
+    return promise.future();
+  }
+
+  private Future<Answer> answer(HttpServerRequest request, Route route, Buffer body) {
     MultiMap parameters;
     try {
       parameters = request.params();
@@ -210,7 +248,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
           return new Answer.Refused(Problem.failed());
         };
     try {
-      return onLoop(answers.apply(route, parameters)).otherwise(bug);
+      return onLoop(answers.of(route, parameters, body)).otherwise(bug);
     } catch (RuntimeException failure) {
       return Future.succeededFuture(bug.apply(failure));
     }

@@ -95,7 +95,7 @@ final class ExplainJson {
     return array;
   }
 
-  private static JsonObject node(JsonObject node) {
+  static JsonObject node(JsonObject node) {
     var json = new JsonObject().put("node", node.getString("node"));
     copy(node, "at", json, "time");
     copy(node, "score", json, "score");

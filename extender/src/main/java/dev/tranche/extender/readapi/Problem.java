@@ -62,13 +62,22 @@ record Problem(
         401, "Unauthorized", detail, List.of(), Map.of("WWW-Authenticate", "Bearer"));
   }
 
-  static Problem methodNotAllowed() {
+  static Problem methodNotAllowed(String allowed) {
     return new Problem(
         405,
         "Method not allowed",
-        "this API is read-only; the only method is GET",
+        "nothing can be changed here; the only method of this path is " + allowed,
         List.of(),
-        Map.of("Allow", "GET"));
+        Map.of("Allow", allowed));
+  }
+
+  static Problem tooLarge(int bytesMax) {
+    return new Problem(
+        413,
+        "Content too large",
+        "the body is longer than %d MiB, which no Pod is".formatted(bytesMax >> 20),
+        List.of(),
+        Map.of("Connection", "close"));
   }
 
   static Problem tooMany(String detail) {

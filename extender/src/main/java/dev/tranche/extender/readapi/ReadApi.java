@@ -8,13 +8,16 @@ import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.verb.WhatIf;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
+import java.util.List;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
@@ -46,6 +49,9 @@ public final class ReadApi implements AutoCloseable {
    * @param notReady what is not known yet, as a sentence; asked on the loop
    * @param schedulerMessages why kube-scheduler has not placed a pod, by {@code namespace/name}
    * @param filters which nodes a pod excludes, likewise; empty where the API server does not say
+   * @param whatIf used on the loop's behalf
+   * @param selections the same of a pod that is at hand
+   * @param resources that pods ask for
    */
   public record Sources(
       Supplier<Loop> loop,
@@ -55,6 +61,9 @@ public final class ReadApi implements AutoCloseable {
       Explanations explanations,
       Function<String, Future<Optional<String>>> schedulerMessages,
       Function<String, Future<Optional<NodeFilter>>> filters,
+      Supplier<WhatIf> whatIf,
+      Function<PodSelection, NodeFilter> selections,
+      List<String> resources,
       LongSupplier clockMs) {}
 
   /**
@@ -87,6 +96,13 @@ public final class ReadApi implements AutoCloseable {
             reasons,
             sources.schedulerMessages(),
             sources.filters(),
+            new WhatIfAnswers(
+                vertx,
+                sources.loop(),
+                sources.whatIf(),
+                sources.selections(),
+                new PodBody(sources.resources()),
+                sources.clockMs()),
             sources.clockMs());
     var stream =
         new EventStream(
@@ -101,6 +117,7 @@ public final class ReadApi implements AutoCloseable {
         (request, route) ->
             access.refusal(
                 request.getHeader("Authorization"),
+                route.verb(),
                 route.right(),
                 request.connection().remoteAddress().hostAddress());
     var remoteEndpoint =

@@ -1,6 +1,8 @@
 package dev.tranche.extender.readapi;
 
+import io.vertx.core.http.HttpMethod;
 import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /** What is asked for. */
@@ -16,6 +18,8 @@ sealed interface Route {
   record Pod(String namespace, String name) implements Route {}
 
   record Stream() implements Route {}
+
+  record WhatIf() implements Route {}
 
   record OpenApi() implements Route {}
 
@@ -35,9 +39,20 @@ sealed interface Route {
       case "gpus" -> Optional.of(new Gpus());
       case "pods" -> Optional.of(new Pods());
       case "stream" -> Optional.of(new Stream());
+      case "what-if" -> Optional.of(new WhatIf());
       case "openapi.json" -> Optional.of(new OpenApi());
       default -> Optional.empty();
     };
+  }
+
+  /** The only one. */
+  default HttpMethod method() {
+    return this instanceof WhatIf ? HttpMethod.POST : HttpMethod.GET;
+  }
+
+  /** As a rule of a ClusterRole has it. */
+  default String verb() {
+    return method().name().toLowerCase(Locale.ROOT);
   }
 
   /** The path that a right is given for: the same for all pods. */
@@ -48,6 +63,7 @@ sealed interface Route {
       case Pods() -> PREFIX + "pods";
       case Pod(String namespace, String name) -> PREFIX + "pods";
       case Stream() -> PREFIX + "stream";
+      case WhatIf() -> PREFIX + "what-if";
       case OpenApi() -> PREFIX + "openapi.json";
     };
   }

@@ -124,7 +124,14 @@ public final class ClusterSnapshot {
   public record Seen(NodeView.Availability availability, List<GpuView> gpus, long fadesAtMs) {}
 
   public Seen seen(String node, Present present, long nowMs) {
-    NodeView view = ledger.view(node, present::has, nowMs);
+    return seen(node, present, List.of(), nowMs);
+  }
+
+  /**
+   * @param more holds that are taken to be there, too
+   */
+  Seen seen(String node, Present present, List<Hold> more, long nowMs) {
+    NodeView view = ledger.view(node, present::has, more, nowMs);
     return new Seen(view.availability(), gpus(view, present, nowMs), fadesAtMs(view));
   }
 

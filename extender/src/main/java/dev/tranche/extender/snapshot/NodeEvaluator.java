@@ -56,9 +56,16 @@ public final class NodeEvaluator {
   }
 
   public Policy policyOf(PodFacts pod) {
+    return policyOf(pod, sparing);
+  }
+
+  /**
+   * @param scarce whether idle GPUs are, among those that the pod could have
+   */
+  public Policy policyOf(PodFacts pod, boolean scarce) {
     String own = pod.annotations().get(Names.GPU_PLACEMENT);
     Policy asked = Policy.parse(own).orElse(policy);
-    return asked == Policy.LOAD && sparing ? Policy.SPARING : asked;
+    return asked == Policy.LOAD && scarce ? Policy.SPARING : asked;
   }
 
   /**
@@ -117,6 +124,16 @@ public final class NodeEvaluator {
             ? snapshot.seen(
                 node, new ClusterSnapshot.Present(before(pod), Set.of()).without(pod), nowMs)
             : evaluations.seen(node, nowMs);
+  }
+
+  /**
+   * A node's GPUs as this pod would see them after others.
+   *
+   * @param more what these others hold
+   */
+  public ClusterSnapshot.Seen seenAfter(PodFacts pod, String node, List<Hold> more) {
+    var present = new ClusterSnapshot.Present(before(pod), Set.of()).without(pod);
+    return fleet.seen(node, present, more, clockMs.getAsLong());
   }
 
   /** Nodes' GPUs at one moment, as they are for a pod that holds none. */

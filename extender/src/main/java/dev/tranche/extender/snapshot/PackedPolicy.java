@@ -118,6 +118,17 @@ public final class PackedPolicy {
     }
     Shape shape = shape(pod, fitting.getFirst().ask());
     packer.learn(pod.uid(), shape);
+    return best(shape, fitting);
+  }
+
+  /** What {@link #choose} would answer, without counting the pod. */
+  public Optional<Winner> preview(HostRequest host, List<NodeFit> fitting) {
+    return fitting.isEmpty()
+        ? Optional.empty()
+        : best(shape(host, fitting.getFirst().ask()), fitting);
+  }
+
+  private Optional<Winner> best(Shape shape, List<NodeFit> fitting) {
     List<FreeCapacity> candidates = fitting.stream().map(e -> room(e.node(), e.gpus())).toList();
     return packer
         .choose(shape, candidates)
@@ -150,6 +161,10 @@ public final class PackedPolicy {
 
   /** Containers together; different shares all count as the largest. */
   private Shape shape(PodFacts pod, GpuRequest ask) {
+    return shape(requests.get(pod.uid(), unknown -> HostRequest.NONE), ask);
+  }
+
+  private static Shape shape(HostRequest host, GpuRequest ask) {
     Demand demand = ask.demand();
     List<Integer> shares =
         demand.onOneGpu()
@@ -157,7 +172,6 @@ public final class PackedPolicy {
             : demand.containers().stream().flatMap(c -> c.shares().stream()).toList();
     int largest = shares.stream().mapToInt(Integer::intValue).max().orElse(1);
     int milli = Math.clamp((long) largest * WHOLE_MILLI / demand.replicasPerGpu(), 1, WHOLE_MILLI);
-    HostRequest host = requests.get(pod.uid(), unknown -> HostRequest.NONE);
     return new Shape(host.cpuMilli(), host.memoryMib(), shares.size(), milli, ask.models());
   }
 

@@ -9,8 +9,6 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.score.IdleGpus;
 import dev.tranche.extender.score.Policy;
-import dev.tranche.extender.score.Scores;
-import dev.tranche.extender.score.TopK;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
@@ -186,39 +184,26 @@ public final class Filter {
 
   /** Equals take turns, so that pods that come one after the other are not all offered the same. */
   private List<NodeFit> best(PodFacts pod, List<NodeFit> fitting) {
-    Policy policy = evaluator.policyOf(pod);
-    boolean all = fitting.size() <= offeredMax && policy != Policy.SPARING;
-    if (offeredMax == 0 || fitting.size() < 2 || all) {
-      return fitting;
-    }
-    turn = (turn + offeredMax) % fitting.size();
-    if (policy == Policy.SPARING) {
-      return leastCost(fitting);
-    }
-    int[] scores = new int[fitting.size()];
-    for (int i = 0; i < scores.length; i++) {
-      scores[i] = fitting.get(i).headroom();
-    }
-    return TopK.of(scores, offeredMax, turn).stream().map(fitting::get).toList();
-  }
-
-  private List<NodeFit> leastCost(List<NodeFit> fitting) {
-    double least = Double.POSITIVE_INFINITY;
-    for (NodeFit evaluation : fitting) {
-      least = Math.min(least, evaluation.cost());
-    }
-    var offered = new ArrayList<NodeFit>(offeredMax);
-    for (int i = 0; i < fitting.size() && offered.size() < offeredMax; i++) {
-      NodeFit evaluation = fitting.get((turn + i) % fitting.size());
-      if (Scores.alike(evaluation.cost(), least)) {
-        offered.add(evaluation);
-      }
-    }
-    return offered;
+    var offer = new Offer(evaluator.policyOf(pod), offeredMax, turn);
+    turn = offer.turnAfter(fitting);
+    return offer.of(fitting);
   }
 
   private void reserve(PodFacts pod, NodeFit only) {
     only.placement().ifPresent(place -> state.apply(new Event.Reserve(pod, only.node(), place)));
+  }
+
+  /** Which nodes would be offered next; changes nothing. */
+  Offer offer(Policy policy) {
+    return new Offer(policy, offeredMax, turn);
+  }
+
+  /** Why nothing would be decided on a pod that is refused everywhere; changes nothing. */
+  Optional<String> undecided(PodFacts pod, List<NodeFit> everywhere) {
+    return transientOnly(pod, everywhere, evaluator.forPod(pod))
+            instanceof Answer.Undecided(var why)
+        ? Optional.of(why)
+        : Optional.empty();
   }
 
   /** Null when something that lasts stands in the way everywhere. */

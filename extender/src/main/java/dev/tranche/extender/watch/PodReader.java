@@ -54,6 +54,11 @@ public final class PodReader {
     return draft(pod).facts(resources);
   }
 
+  /** What it requests beside GPUs. */
+  public static HostRequest host(Pod pod) {
+    return draft(pod).host();
+  }
+
   private static PodDraft draft(Pod pod) {
     var meta = pod.getMetadata();
     var draft = new PodDraft().identity(meta.getNamespace(), meta.getName(), meta.getUid());

@@ -17,8 +17,8 @@ final class AccessTest {
   private long nowNs = 1;
   private final Access access =
       new Access(
-          (token, path) -> {
-            asked.add(token + " " + path);
+          (token, verb, path) -> {
+            asked.add(token + " " + verb + " " + path);
             return answer;
           },
           "tranche-viewer",
@@ -35,7 +35,7 @@ final class AccessTest {
   @Test
   void right_isNotOneThatEveryAccountHas() {
     assertThat(refusal("Bearer t")).isEmpty();
-    assertThat(asked).containsExactly("t /tranche/api/v1/gpus");
+    assertThat(asked).containsExactly("t get /tranche/api/v1/gpus");
   }
 
   @Test
@@ -66,8 +66,8 @@ final class AccessTest {
   @Test
   void anotherPath_isAnotherRight() {
     refusal("Bearer t");
-    access.refusal("Bearer t", "/api/v1/pods", "1.1.1.1");
-    assertThat(asked).containsExactly("t /tranche/api/v1/gpus", "t /tranche/api/v1/pods");
+    access.refusal("Bearer t", "get", "/api/v1/pods", "1.1.1.1");
+    assertThat(asked).containsExactly("t get /tranche/api/v1/gpus", "t get /tranche/api/v1/pods");
   }
 
   @Test
@@ -79,7 +79,7 @@ final class AccessTest {
     }
     assertThat(asked).hasSize(Access.REFUSED_BURST);
     answer = Future.succeededFuture(new Verdict.Allowed());
-    assertThat(access.refusal("Bearer t", "/api/v1/gpus", "2.2.2.2").result())
+    assertThat(access.refusal("Bearer t", "get", "/api/v1/gpus", "2.2.2.2").result())
         .as("another address")
         .isEmpty();
   }
@@ -111,7 +111,7 @@ final class AccessTest {
   }
 
   private Optional<Problem> refusal(@Nullable String authorization) {
-    return access.refusal(authorization, "/api/v1/gpus", "1.1.1.1").result();
+    return access.refusal(authorization, "get", "/api/v1/gpus", "1.1.1.1").result();
   }
 
   private void pass(Duration time) {

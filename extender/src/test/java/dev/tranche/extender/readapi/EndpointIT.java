@@ -99,7 +99,7 @@ final class EndpointIT {
         listen(
             new Endpoint(
                 vertx,
-                (route, parameters) -> Future.succeededFuture(FOUND),
+                (route, parameters, body) -> Future.succeededFuture(FOUND),
                 (request, route) -> Future.failedFuture("the guard was asked"),
                 reader -> Future.failedFuture("nobody streams"),
                 LONG_MS,
@@ -116,7 +116,7 @@ final class EndpointIT {
     return listen(
         new Endpoint(
             vertx,
-            (route, parameters) -> {
+            (route, parameters, body) -> {
               Promise<Answer> promise = Promise.promise();
               made.add(promise);
               return promise.future();

@@ -53,7 +53,8 @@ final class EventStreamIT {
     var endpoint =
         new Endpoint(
             vertx,
-            (route, parameters) -> Future.succeededFuture(new Answer.Found(Buffer.buffer("{}"))),
+            (route, parameters, body) ->
+                Future.succeededFuture(new Answer.Found(Buffer.buffer("{}"))),
             (request, route) -> Future.succeededFuture(refusal),
             stream::join,
             10_000,

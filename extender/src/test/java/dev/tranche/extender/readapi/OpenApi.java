@@ -41,7 +41,8 @@ public final class OpenApi {
     assertIs("Status", body);
   }
 
-  static void assertIs(String schema, String body) {
+  /** One of the document's schemas. */
+  public static void assertIs(String schema, String body) {
     assertValid(
         document(), JSON.createObjectNode().put("$ref", "#/components/schemas/" + schema), body);
   }

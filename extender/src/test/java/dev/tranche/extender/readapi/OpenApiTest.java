@@ -151,6 +151,6 @@ final class OpenApiTest {
         .forEachRemaining(
             path ->
                 assertThat(Route.of(path.replace("{", "").replace("}", ""))).as(path).isPresent());
-    assertThat(document.get("paths")).hasSize(6);
+    assertThat(document.get("paths")).hasSize(7);
   }
 }

@@ -1,0 +1,124 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.extender.watch.PodReader;
+import io.fabric8.kubernetes.api.model.Affinity;
+import io.fabric8.kubernetes.api.model.ObjectMeta;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import io.vertx.core.buffer.Buffer;
+import java.io.ByteArrayInputStream;
+import java.util.List;
+import java.util.Optional;
+import java.util.UUID;
+
+/** Reads a Pod that somebody may create, as the API server would store it. */
+final class PodBody {
+  private static final String ALLOWED =
+      "a Pod as the API server would store it: kubectl create -f pod.yaml --dry-run=server -o json";
+
+  private final List<String> resources;
+
+  /**
+   * @param resources that pods ask for
+   */
+  PodBody(List<String> resources) {
+    this.resources = List.copyOf(resources);
+  }
+
+  sealed interface Parsed {
+    /**
+     * @param choosy it has soft preferences among the nodes
+     */
+    record Valid(PodFacts pod, boolean choosy, HostRequest host, PodSelection selection)
+        implements Parsed {}
+
+    record Refused(Problem problem) implements Parsed {}
+  }
+
+  Parsed parse(Buffer body) {
+    Pod pod;
+    try {
+      pod = Serialization.unmarshal(new ByteArrayInputStream(body.getBytes()), Pod.class);
+    } catch (RuntimeException malformed) {
+      return refused("body", "", ALLOWED);
+    }
+    if (pod == null || !"Pod".equals(pod.getKind())) {
+      return refused("kind", pod == null ? "" : String.valueOf(pod.getKind()), "Pod; " + ALLOWED);
+    }
+    if (pod.getSpec() == null || pod.getSpec().getContainers().isEmpty()) {
+      return refused("spec.containers", "", "one container at least; " + ALLOWED);
+    }
+    name(pod);
+    try {
+      return read(pod);
+    } catch (RuntimeException unread) {
+      // The API server checks quantities and names; a body of another source may have any.
+      return refused("spec", String.valueOf(unread.getMessage()), ALLOWED);
+    }
+  }
+
+  private Parsed read(Pod pod) {
+    Optional<PodFacts> facts = PodReader.read(pod, resources);
+    if (facts.isEmpty()) {
+      String fraction = pod.getMetadata().getAnnotations().get(Names.GPU_FRACTION);
+      return fraction == null
+          ? refused(
+              "spec.containers[].resources",
+              "",
+              "a request for %s; the pod asks for no GPU".formatted(String.join(" or ", resources)))
+          : refused(
+              "metadata.annotations[%s]".formatted(Names.GPU_FRACTION),
+              fraction,
+              "a share that the webhook has turned into a request; send " + ALLOWED);
+    }
+    return new Parsed.Valid(facts.get(), choosy(pod), PodReader.host(pod), PodSelection.of(pod));
+  }
+
+  /** A pod that is made by {@code generateName} has none yet. */
+  private static void name(Pod pod) {
+    if (pod.getMetadata() == null) {
+      pod.setMetadata(new ObjectMeta());
+    }
+    ObjectMeta meta = pod.getMetadata();
+    if (meta.getNamespace() == null) {
+      meta.setNamespace("default");
+    }
+    if (meta.getName() == null) {
+      meta.setName("what-if");
+    }
+    if (meta.getUid() == null) {
+      meta.setUid(UUID.randomUUID().toString());
+    }
+  }
+
+  /** As filter reads it of kube-scheduler's request. */
+  private static boolean choosy(Pod pod) {
+    Affinity affinity = pod.getSpec().getAffinity();
+    boolean prefers =
+        affinity != null
+            && ((affinity.getNodeAffinity() != null
+                    && !affinity
+                        .getNodeAffinity()
+                        .getPreferredDuringSchedulingIgnoredDuringExecution()
+                        .isEmpty())
+                || (affinity.getPodAffinity() != null
+                    && !affinity
+                        .getPodAffinity()
+                        .getPreferredDuringSchedulingIgnoredDuringExecution()
+                        .isEmpty())
+                || (affinity.getPodAntiAffinity() != null
+                    && !affinity
+                        .getPodAntiAffinity()
+                        .getPreferredDuringSchedulingIgnoredDuringExecution()
+                        .isEmpty()));
+    return prefers || !pod.getSpec().getTopologySpreadConstraints().isEmpty();
+  }
+
+  private static Parsed refused(String field, String value, String allowed) {
+    return new Parsed.Refused(Problem.badRequest(new Problem.Invalid(field, value, allowed)));
+  }
+}

@@ -1,0 +1,122 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.PodBody.Parsed;
+import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.selection.PodSelection;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.verb.WhatIf;
+import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.List;
+import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/** Answers where a pod would go: so many at once, and so many a second. */
+final class WhatIfAnswers {
+  /** Each looks at every node on the loop that decides. */
+  static final int PER_SECOND_MAX = 10;
+
+  static final int AT_ONCE_MAX = 2;
+
+  private static final String COUNT = "count";
+
+  private final Vertx vertx;
+  private final Supplier<Loop> loop;
+  private final Supplier<WhatIf> whatIf;
+  private final Function<PodSelection, NodeFilter> selections;
+  private final PodBody pods;
+  private final LongSupplier clockMs;
+  private final Rate rate = new Rate(PER_SECOND_MAX);
+  private final Semaphore free = new Semaphore(AT_ONCE_MAX);
+
+  WhatIfAnswers(
+      Vertx vertx,
+      Supplier<Loop> loop,
+      Supplier<WhatIf> whatIf,
+      Function<PodSelection, NodeFilter> selections,
+      PodBody pods,
+      LongSupplier clockMs) {
+    this.vertx = vertx;
+    this.loop = loop;
+    this.whatIf = whatIf;
+    this.selections = selections;
+    this.pods = pods;
+    this.clockMs = clockMs;
+  }
+
+  Future<Answer> of(MultiMap parameters, Buffer body) {
+    for (var parameter : parameters) {
+      if (!parameter.getKey().equals(COUNT) || parameters.getAll(COUNT).size() > 1) {
+        return refused(
+            Problem.badRequest(
+                new Problem.Invalid(
+                    parameter.getKey(), parameter.getValue(), "the parameter count, once")));
+      }
+    }
+    String sent = parameters.get(COUNT);
+    String count = sent == null ? "1" : sent;
+    if (!count.matches("[1-9]\\d{0,3}") || Integer.parseInt(count) > WhatIf.COUNT_MAX) {
+      return refused(
+          Problem.badRequest(
+              new Problem.Invalid(COUNT, count, "a whole number from 1 to " + WhatIf.COUNT_MAX)));
+    }
+    if (!rate.tryAcquire(clockMs.getAsLong())) {
+      return refused(
+          Problem.tooMany(
+              "%d of these questions are answered a second; ask again in a second"
+                  .formatted(PER_SECOND_MAX)));
+    }
+    if (!free.tryAcquire()) {
+      return refused(
+          Problem.tooMany(
+              "%d of these questions are being answered; ask again in a second"
+                  .formatted(AT_ONCE_MAX)));
+    }
+    Future<Answer> answered =
+        Future.succeededFuture(body)
+            .compose(
+                posted ->
+                    vertx.executeBlocking(
+                        () -> answer(posted, Integer.parseInt(count), sent != null), false));
+    return answered.onComplete(over -> free.release());
+  }
+
+  private static Future<Answer> refused(Problem problem) {
+    return Future.succeededFuture(new Answer.Refused(problem));
+  }
+
+  private Answer answer(Buffer body, int count, boolean counts) {
+    return switch (pods.parse(body)) {
+      case Parsed.Refused(Problem problem) -> new Answer.Refused(problem);
+      case Parsed.Valid pod -> {
+        var question =
+            new WhatIf.Question(
+                pod.pod(), pod.choosy(), pod.host(), selections.apply(pod.selection()), count);
+        Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
+        WhatIf.Answer found = whatIf.get().answer(question, new Waiting(loop.get()));
+        yield new Answer.Found(
+            WhatIfJson.of(pod.pod(), found, counts ? List.of(count) : List.of(), now).toBuffer());
+      }
+    };
+  }
+
+  /** On a worker, which may wait. */
+  private record Waiting(Loop loop) implements WhatIf.OnLoop {
+    @Override
+    public <T> T ask(Supplier<T> question) {
+      return loop.ask(question)
+          .toCompletionStage()
+          .toCompletableFuture()
+          .orTimeout(WhatIf.PLACE_WITHIN_MS, TimeUnit.MILLISECONDS)
+          .join();
+    }
+  }
+}

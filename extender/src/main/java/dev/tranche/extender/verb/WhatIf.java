@@ -1,0 +1,244 @@
+package dev.tranche.extender.verb;
+
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.GpuRequest;
+import dev.tranche.extender.placement.Placement;
+import dev.tranche.extender.score.IdleGpus;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.score.Scores;
+import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.selection.Exclusion;
+import dev.tranche.extender.selection.NodeFilter;
+import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.NodeEvaluator;
+import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.snapshot.PackedPolicy;
+import java.util.ArrayList;
+import java.util.EnumMap;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.function.Function;
+import java.util.function.LongSupplier;
+import java.util.function.Supplier;
+
+/**
+ * What filter and prioritize would decide on a pod now, and on more of it after it. Nothing is held
+ * or remembered. The loop only says what it knows; nodes are judged on a worker.
+ */
+public final class WhatIf {
+  /** Pods that are placed one after the other. */
+  public static final int COUNT_MAX = 1_000;
+
+  /** Then it is said how many were placed so far. */
+  public static final long PLACE_WITHIN_MS = 5_000;
+
+  private final Ledger ledger;
+  private final NodeEvaluator evaluator;
+  private final PackedPolicy packing;
+  private final Filter filter;
+  private final LongSupplier clockMs;
+
+  public WhatIf(
+      Ledger ledger,
+      NodeEvaluator evaluator,
+      PackedPolicy packing,
+      Filter filter,
+      LongSupplier clockMs) {
+    this.ledger = ledger;
+    this.evaluator = evaluator;
+    this.packing = packing;
+    this.filter = filter;
+    this.clockMs = clockMs;
+  }
+
+  /**
+   * @param choosy the pod has soft preferences of its own among the nodes
+   * @param host what it requests beside GPUs
+   * @param nodes which of them it excludes itself
+   */
+  public record Question(
+      PodFacts pod, boolean choosy, HostRequest host, NodeFilter nodes, int count) {}
+
+  /** Has a question answered on the loop, and waits for it. */
+  public interface OnLoop {
+    <T> T ask(Supplier<T> question);
+  }
+
+  /** A node as the loop saw it, with its R. */
+  private record Looked(String node, int replicas, ClusterSnapshot.Seen seen) {}
+
+  /**
+   * @param score among the nodes that were offered
+   */
+  public record Place(NodeFit fit, Placement placement, int score) {}
+
+  /**
+   * @param places of the pods in their order; fewer than were asked for where no more fit
+   * @param fitting nodes that fit the first pod
+   * @param refused nodes that do not fit the pod that was not placed; if all were, the first
+   * @param undecided why kube-scheduler would be told to try again, although all nodes are refused
+   * @param late more may fit: the time was up
+   */
+  public record Answer(
+      Policy policy,
+      List<Place> places,
+      List<NodeFit> fitting,
+      List<NodeFit> refused,
+      Map<Exclusion, Integer> excluded,
+      Optional<String> undecided,
+      boolean late) {}
+
+  /** On a worker. */
+  public Answer answer(Question question, OnLoop loop) {
+    return new Run(question, loop).answer();
+  }
+
+  private List<Looked> look(PodFacts pod) {
+    Function<String, ClusterSnapshot.Seen> seenNow = evaluator.seen(pod);
+    var looked = new ArrayList<Looked>();
+    for (String name : ledger.nodes()) {
+      ClusterSnapshot.Seen seen = seenNow.apply(name);
+      if (!seen.gpus().isEmpty()) {
+        looked.add(new Looked(name, ledger.replicasPerGpu(name, pod.resource()), seen));
+      }
+    }
+    return looked;
+  }
+
+  /** One question's; of one thread. */
+  private final class Run {
+    private final Question question;
+    private final PodFacts pod;
+    private final OnLoop loop;
+    private final long untilMs = clockMs.getAsLong() + PLACE_WITHIN_MS;
+    private final Map<Integer, GpuRequest> asks = new HashMap<>();
+    private final Map<Exclusion, Integer> excluded = new EnumMap<>(Exclusion.class);
+    private final Map<String, List<Hold>> imagined = new HashMap<>();
+    private final List<Looked> nodes = new ArrayList<>();
+    private final List<NodeFit> fits = new ArrayList<>();
+    private Policy policy;
+    private Offer offer;
+
+    Run(Question question, OnLoop loop) {
+      this.question = question;
+      this.pod = question.pod();
+      this.loop = loop;
+      for (Looked node : loop.ask(() -> look(pod))) {
+        question
+            .nodes()
+            .excludes(node.node())
+            .ifPresentOrElse(why -> excluded.merge(why, 1, Integer::sum), () -> nodes.add(node));
+      }
+      policy = evaluator.policyOf(pod, false);
+      nodes.forEach(node -> fits.add(fit(node)));
+      offer = loop.ask(() -> filter.offer(policy));
+    }
+
+    private NodeFit fit(Looked node) {
+      GpuRequest ask = asks.computeIfAbsent(node.replicas(), pod::ask);
+      return ClusterSnapshot.evaluate(node.node(), ask, node.seen(), policy);
+    }
+
+    Answer answer() {
+      var places = new ArrayList<Place>();
+      judge();
+      Policy first = policy;
+      List<NodeFit> fitting = fitting();
+      List<NodeFit> refused = refused();
+      boolean late = false;
+      while (places.size() < question.count() && !late) {
+        Optional<Place> place = next();
+        if (place.isEmpty()) {
+          refused = refused();
+          break;
+        }
+        places.add(place.get());
+        if (places.size() < question.count()) {
+          take(place.get(), places.size());
+          judge();
+          late = clockMs.getAsLong() > untilMs;
+        }
+      }
+      List<NodeFit> last = refused;
+      Optional<String> undecided =
+          places.isEmpty() ? loop.ask(() -> filter.undecided(pod, last)) : Optional.empty();
+      return new Answer(first, places, fitting, refused, excluded, undecided, late);
+    }
+
+    /** As filter does, policy {@code load} looks anew where idle GPUs have become scarce. */
+    private void judge() {
+      var all = new IdleGpus.Sum();
+      fits.forEach(fit -> all.add(fit.idleness()));
+      Policy now = evaluator.policyOf(pod, all.total().scarce());
+      if (now != policy) {
+        policy = now;
+        for (int i = 0; i < fits.size(); i++) {
+          fits.set(i, fit(nodes.get(i)));
+        }
+      }
+    }
+
+    private List<NodeFit> fitting() {
+      return fits.stream().filter(NodeFit::fits).toList();
+    }
+
+    private List<NodeFit> refused() {
+      return fits.stream().filter(fit -> !fit.fits()).toList();
+    }
+
+    private Optional<Place> next() {
+      List<NodeFit> fitting = fitting();
+      if (fitting.isEmpty()) {
+        return Optional.empty();
+      }
+      if (policy == Policy.PACKED) {
+        return loop.ask(() -> packing.preview(question.host(), fitting))
+            .map(w -> new Place(w.evaluation(), w.placement(), Scores.PACKED_WINNER));
+      }
+      offer = new Offer(policy, offer.offeredMax(), offer.turn());
+      List<NodeFit> offered = question.choosy() ? fitting : offer.of(fitting);
+      if (!question.choosy()) {
+        offer = new Offer(policy, offer.offeredMax(), offer.turnAfter(fitting));
+      }
+      int[] scores = offered.stream().mapToInt(NodeFit::headroom).toArray();
+      NodeFit best = offered.get(Scores.winner(scores));
+      return best.placement().map(placement -> new Place(best, placement, best.headroom()));
+    }
+
+    /** Looks at the node anew, as it would be with the pod on it. */
+    private void take(Place place, int number) {
+      String node = place.fit().node();
+      int index = fits.indexOf(place.fit());
+      Looked before = nodes.get(index);
+      PodFacts one = numbered(number);
+      ClusterSnapshot.Seen seen =
+          loop.ask(
+              () -> {
+                List<Hold> held = imagined.computeIfAbsent(node, none -> new ArrayList<>());
+                ledger
+                    .imagined(one, node, place.placement(), clockMs.getAsLong())
+                    .ifPresent(held::add);
+                return evaluator.seenAfter(pod, node, held);
+              });
+      nodes.set(index, new Looked(node, before.replicas(), seen));
+      fits.set(index, fit(nodes.get(index)));
+    }
+
+    private PodFacts numbered(int number) {
+      return new PodFacts(
+          pod.uid() + "-" + number,
+          pod.namespace(),
+          pod.name() + "-" + number,
+          null,
+          false,
+          false,
+          pod.resource(),
+          pod.requests(),
+          pod.annotations());
+    }
+  }
+}

@@ -1,0 +1,200 @@
+package dev.tranche.extender.verb;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.score.packing.HostRequest;
+import dev.tranche.extender.selection.Exclusion;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Optional;
+import java.util.Random;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+/** What-if says what the verbs then do. */
+final class WhatIfTest {
+  private static final WhatIf.OnLoop HERE =
+      new WhatIf.OnLoop() {
+        @Override
+        public <T> T ask(Supplier<T> question) {
+          return question.get();
+        }
+      };
+
+  private FakeWorld world = new FakeWorld(Policy.LOAD);
+  private Filter filter = world.filter();
+
+  private WhatIf.Answer ask(PodFacts pod, int count) {
+    return ask(pod, count, true);
+  }
+
+  private WhatIf.Answer ask(PodFacts pod, int count, boolean choosy) {
+    var whatIf =
+        new WhatIf(world.ledger, world.evaluator, world.packing, filter, () -> world.nowMs);
+    return whatIf.answer(
+        new WhatIf.Question(pod, choosy, HostRequest.NONE, node -> Optional.empty(), count), HERE);
+  }
+
+  private List<String> nodes() {
+    return List.copyOf(world.ledger.nodes());
+  }
+
+  private static Gpu[] gpus(Random random, String node) {
+    var gpus = new Gpu[1 + random.nextInt(4)];
+    for (int i = 0; i < gpus.length; i++) {
+      gpus[i] = new Gpu(node + i, random.nextInt(10) / 10.0, random.nextInt(5) * FakeWorld.GIB);
+    }
+    return gpus;
+  }
+
+  private static PodFacts pod(Random random, int number) {
+    var annotations = new ArrayList<String>();
+    if (random.nextInt(4) == 0) {
+      annotations.add("tranche.dev/gpu-placement=spread");
+    }
+    if (random.nextInt(10) == 0) {
+      annotations.add("tranche.dev/gpu-model=A100");
+    }
+    return FakeWorld.pod("p" + number, 1 + random.nextInt(9), annotations.toArray(new String[0]));
+  }
+
+  /** The hold that filter and prioritize made; empty where they refuse. */
+  private Optional<Hold> decided(PodFacts pod, boolean choosy) {
+    var answer = filter.filter(pod, nodes(), choosy);
+    if (answer instanceof Filter.Answer.Nodes(var fitting, var refused) && !fitting.isEmpty()) {
+      if (fitting.size() > 1) {
+        world.prioritize().prioritize(pod, fitting);
+      }
+    }
+    return world.ledger.hold(pod.uid());
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "1, true, 0",
+    "2, true, 0",
+    "3, false, 0",
+    "4, false, 2",
+    "5, false, 3",
+    "6, true, 2"
+  })
+  void whatIsForetold_isWhatTheVerbsThenDecide(long seed, boolean choosy, int offeredMax) {
+    var random = new Random(seed);
+    filter = world.filter(new RecentlyFilteredPods(), offeredMax);
+    for (int node = 0; node < 12; node++) {
+      world.report("n" + node, gpus(random, "n" + node + "-"));
+    }
+    int refused = 0;
+    for (int i = 0; i < 100; i++) {
+      PodFacts pod = pod(random, i);
+      world.state.apply(new Event.PodSeen(pod));
+      WhatIf.Answer foretold = ask(pod, 1, choosy);
+      Inspection before = world.inspection();
+      assertThat(ask(pod, 1, choosy)).as("asked twice").isEqualTo(foretold);
+      assertThat(world.inspection().nodes()).as("nothing is held").isEqualTo(before.nodes());
+
+      Optional<Hold> hold = decided(pod, choosy);
+      assertThat(hold.map(Hold::node))
+          .as("pod %d", i)
+          .isEqualTo(foretold.places().stream().findFirst().map(place -> place.fit().node()));
+      assertThat(hold.map(Hold::held))
+          .isEqualTo(foretold.places().stream().findFirst().map(p -> p.placement().held()));
+      refused += hold.isPresent() ? 0 : 1;
+      hold.ifPresent(h -> world.state.apply(new Event.PodSeen(bound(pod, h))));
+      world.nowMs += 200;
+    }
+    assertThat(refused).isBetween(1, 99);
+  }
+
+  private static PodFacts bound(PodFacts pod, Hold hold) {
+    var annotations = new java.util.HashMap<>(pod.annotations());
+    annotations.put("tranche.dev/gpu", String.join(",", hold.held().keySet()));
+    return new PodFacts(
+        pod.uid(),
+        pod.namespace(),
+        pod.name(),
+        hold.node(),
+        false,
+        true,
+        pod.resource(),
+        pod.requests(),
+        annotations);
+  }
+
+  /** Each of N sees those before it as the verbs would, with their load that is not measured. */
+  @ParameterizedTest
+  @CsvSource({"1, 3", "2, 1", "3, 2", "4, 5", "5, 4"})
+  void asManyFit_asTheVerbsThenPlace(long seed, int replicas) {
+    var random = new Random(seed);
+    for (int node = 0; node < 8; node++) {
+      world.report("n" + node, gpus(random, "n" + node + "-"));
+    }
+    WhatIf.Answer foretold = ask(FakeWorld.pod("p", replicas), WhatIf.COUNT_MAX);
+    var decided = new ArrayList<String>();
+    for (int i = 0; i < WhatIf.COUNT_MAX; i++) {
+      Optional<Hold> hold = decided(FakeWorld.pod("p" + i, replicas), true);
+      if (hold.isEmpty()) {
+        break;
+      }
+      decided.add(hold.get().node() + " " + hold.get().held());
+    }
+    assertThat(foretold.late()).isFalse();
+    assertThat(foretold.places())
+        .extracting(place -> place.fit().node() + " " + place.placement().held())
+        .isEqualTo(decided)
+        .isNotEmpty();
+    assertThat(foretold.refused()).hasSize(8);
+  }
+
+  @Test
+  void packed_isForetoldWithoutCountingThePod() {
+    world = new FakeWorld(Policy.PACKED);
+    filter = world.filter();
+    world.report("a", new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
+    world.report("b", new Gpu("b0", 0, 0));
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("held", 3, "tranche.dev/gpu=a0").on("a")));
+    int shapes = world.packing.shapes();
+    WhatIf.Answer foretold = ask(FakeWorld.pod("p", 7), 1);
+    assertThat(world.packing.shapes()).isEqualTo(shapes);
+    assertThat(foretold.policy()).isEqualTo(Policy.PACKED);
+    assertThat(decided(FakeWorld.pod("p", 7), false).map(Hold::held))
+        .contains(foretold.places().getFirst().placement().held());
+  }
+
+  @Test
+  void nodesThatThePodExcludes_areCountedAndNotJudged() {
+    world.report("a", new Gpu("a0", 0, 0));
+    world.report("b", new Gpu("b0", 0, 0));
+    var whatIf =
+        new WhatIf(world.ledger, world.evaluator, world.packing, filter, () -> world.nowMs);
+    WhatIf.Answer answer =
+        whatIf.answer(
+            new WhatIf.Question(
+                FakeWorld.pod("p", 3),
+                false,
+                HostRequest.NONE,
+                node -> node.equals("a") ? Optional.of(Exclusion.TAINTS) : Optional.empty(),
+                1),
+            HERE);
+    assertThat(answer.excluded()).containsEntry(Exclusion.TAINTS, 1);
+    assertThat(answer.places().getFirst().fit().node()).isEqualTo("b");
+  }
+
+  /** kube-scheduler is told to try again where only what passes by itself stands in the way. */
+  @Test
+  void roomThatIsHeldForAPodBeingScheduled_isNoRefusalForGood() {
+    world.report("a", new Gpu("a0", 0, 0));
+    decided(FakeWorld.pod("first", 9), true);
+    WhatIf.Answer answer = ask(FakeWorld.pod("second", 9), 1);
+    assertThat(answer.places()).isEmpty();
+    assertThat(answer.undecided()).hasValueSatisfying(why -> assertThat(why).contains("held for"));
+  }
+}
