@@ -64,8 +64,7 @@ public final class Population {
         i -> pod(run + "-" + i, LABEL, "", ",\"nvidia.com/gpu\":\"1\""));
   }
 
-  private static void create(
-      KubernetesClient client, String path, int count, IntFunction<String> json) {
+  static void create(KubernetesClient client, String path, int count, IntFunction<String> json) {
     try (var workers = Executors.newFixedThreadPool(AT_ONCE)) {
       var done =
           IntStream.range(0, count)
