@@ -59,8 +59,8 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--pods", description = "Of scale: how many.")
   private int pods;
 
-  @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all.")
-  private List<ScaleBench.Part> only = List.of(ScaleBench.Part.values());
+  @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all, worst.")
+  private List<ScaleBench.Part> only = ScaleBench.Part.byDefault();
 
   @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
   private @Nullable Path out;

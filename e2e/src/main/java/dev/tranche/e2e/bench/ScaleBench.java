@@ -43,7 +43,14 @@ final class ScaleBench {
     /** Ours as it is shipped: pods without preferences are offered the best nodes only. */
     OURS,
     /** Ours, and all nodes that fit are offered. */
-    ALL
+    ALL,
+    /** Ours as it is shipped, beside pods that wait. */
+    WORST;
+
+    /** Without those that must be asked for. */
+    static List<Part> byDefault() {
+      return List.of(NONE, NOOP, OURS, ALL);
+    }
   }
 
   record Size(List<Integer> nodes, int pods, List<Part> parts) {}
@@ -87,8 +94,9 @@ final class ScaleBench {
         switch (part) {
           case NONE -> none();
           case NOOP -> noop();
-          case OURS -> ours("ours");
-          case ALL -> ours("all", "--offered-nodes-max=0");
+          case OURS -> ours("ours", this::oursOf);
+          case ALL -> ours("all", this::oursOf, "--offered-nodes-max=0");
+          case WORST -> ours("worst", this::neighbours);
         }
       }
     }
@@ -119,7 +127,11 @@ final class ScaleBench {
     }
   }
 
-  private void ours(String name, String... flags) throws IOException {
+  private interface Measure {
+    void of(String name, ExtenderPart extender, SimulatedNodes streams) throws IOException;
+  }
+
+  private void ours(String name, Measure measure, String... flags) throws IOException {
     var log = folder.resolve(name + ".log");
     try (var extender = new ExtenderPart(artifacts.root(), plane, log, flags)) {
       await("the extender to be ready", extender::ready);
@@ -130,7 +142,7 @@ final class ScaleBench {
           new SimulatedNodes(
               plane.client(), extender.streamPort(), Population.gpus(nodes), this::assigned)) {
         await("every node to be heard", () -> heard(extender));
-        oursOf(name, extender, streams);
+        measure.of(name, extender, streams);
       }
     }
   }
@@ -165,6 +177,18 @@ final class ScaleBench {
     figure(name + ".rss_mb", extender.part().residentMib(), "MB");
     figure(name + ".chosen_gpu_load_percent", meanLoad(), "%");
     figure(name + ".chosen_gpus", (double) given.stream().distinct().count(), "");
+  }
+
+  private void neighbours(String name, ExtenderPart extender, SimulatedNodes streams)
+      throws IOException {
+    Ended ended = bound -> bound.forEach((uid, node) -> streams.ended(node, uid));
+    String configuration = extender.schedulerExtender();
+    warm(WARM_RUNS, configuration, ended);
+    new NeighbourCost(plane, configuration, pods, ended::ended)
+        .measure()
+        .forEach(
+            (figure, value) ->
+                figure(name + "." + figure, value, figure.endsWith("_ms") ? "ms" : "pods/s"));
   }
 
   /** Seconds of CPU for 1,000 pods of a run that began then. */

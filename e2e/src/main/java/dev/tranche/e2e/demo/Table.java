@@ -25,7 +25,7 @@ final class Table {
 
       SCORE goes from 0 to 10. The node with the highest one gets the pod, and kube-scheduler chooses among equals.
       A pod that fits only one node needs no score (–). LOAD THEN is the SM load and the free memory at that moment:
-      what NVML measured, plus the shares of pods that are too young to show in it. It can be more than 100 %.
+      the mean of what NVML measured, plus the shares of pods that are too young to show in it. It can be more than 100 %.
       """;
 
   private static final List<String> HEAD =

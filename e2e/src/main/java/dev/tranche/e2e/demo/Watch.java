@@ -24,8 +24,15 @@ final class Watch {
   private static final String CLEAR = "\033[H\033[2J";
   private static final double GIB = 1L << 30;
   private static final int BAR = 20;
+  private static final String LIVE_NOTE =
+      """
+
+      SM LAST is the last reading. SM MEAN follows it with a half-life of 10 s.
+      ./demo load NODE GPU PERCENT changes a load. Ctrl-C ends.
+      """;
+
   private static final List<String> HEAD =
-      List.of("NODE", "GPU", "SM LOAD", "", "MEMORY FREE", "REPLICAS FREE", "PODS");
+      List.of("NODE", "GPU", "SM MEAN", "", "SM LAST", "MEMORY FREE", "REPLICAS FREE", "PODS");
 
   private Watch() {}
 
@@ -50,10 +57,7 @@ final class Watch {
       do {
         String body = client.send(request, BodyHandlers.ofString()).body();
         String table = table(new ObjectMapper().readTree(body));
-        System.out.print(
-            live
-                ? CLEAR + table + "\n./demo load NODE GPU PERCENT changes a load. Ctrl-C ends.\n"
-                : table);
+        System.out.print(live ? CLEAR + table + LIVE_NOTE : table);
         System.out.flush();
         if (live) {
           Thread.sleep(1_000);
@@ -84,6 +88,7 @@ final class Watch {
         gpu.path("gpu").asText() + " " + gpu.path("model").asText(),
         bar(percent),
         percent + " %",
+        gpu.path("smPercent").asInt() + " %",
         String.format(
             Locale.ROOT,
             "%.0f of %.0f GiB",

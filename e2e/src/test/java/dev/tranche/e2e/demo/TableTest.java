@@ -14,7 +14,7 @@ class TableTest {
   private static String gpu(int index, int percent) {
     return """
         {"gpu": %d, "uuid": "GPU-%d", "model": "Tesla T4", "measured": true, "smLoadPercent": %d, \
-        "smMeanPercent": %d, "memoryFreeBytes": 15032385536, "memoryUsableBytes": 15032385536, \
+        "smMeanPercent": %d, "smPercent": 95, "memoryFreeBytes": 15032385536, "memoryUsableBytes": 15032385536, \
         "replicas": 10, "freeReplicas": 7, \
         "holds": [{"pod": "demo/chat", "replicas": 3, "replicasPerGpu": 10}]}"""
         .formatted(index, index, percent, percent);
@@ -73,9 +73,9 @@ class TableTest {
                         .formatted(gpu(0, 50), gpu(1, 100)))))
         .isEqualTo(
             """
-            NODE  GPU         SM LOAD                      MEMORY FREE   REPLICAS FREE  PODS
-            one   0 Tesla T4  ██████████··········  50 %   14 of 14 GiB  7 of 10        chat 3/10
-            one   1 Tesla T4  ████████████████████  100 %  14 of 14 GiB  7 of 10        chat 3/10
+            NODE  GPU         SM MEAN                      SM LAST  MEMORY FREE   REPLICAS FREE  PODS
+            one   0 Tesla T4  ██████████··········  50 %   95 %     14 of 14 GiB  7 of 10        chat 3/10
+            one   1 Tesla T4  ████████████████████  100 %  95 %     14 of 14 GiB  7 of 10        chat 3/10
 
             2 pods wait for a GPU.
             """);

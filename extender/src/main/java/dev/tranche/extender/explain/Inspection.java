@@ -37,6 +37,7 @@ public record Inspection(
       String name, NodeView.Availability availability, List<Gpu> gpus, List<Hold> unplaced) {}
 
   /**
+   * @param smMean that of the last reading; its half-life is the node plugin's
    * @param ageMs of the last reading; -1 without one
    * @param formerReplicas R that a pod's share was sized for, by uid, where it is not the GPU's R
    *     of now
@@ -68,6 +69,11 @@ public record Inspection(
           holds,
           formerReplicas,
           Optional.empty());
+    }
+
+    /** SM utilization by the last reading alone. */
+    public double sm() {
+      return reading.map(LoadReading::sm).orElse(smMean);
     }
   }
 

@@ -3,6 +3,7 @@ package dev.tranche.extender.http;
 import dev.tranche.api.Printable;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.placement.GpuView;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
@@ -13,7 +14,8 @@ import java.util.stream.Collectors;
 
 /** Explanations and inspections as plain text and JSON. */
 final class Pages {
-  private static final String NODE_LINE = "%-28s %-4s %-26s %-9s %-7s %-9s %-9s %-6s %s%n";
+  private static final String NODE_LINE =
+      "%-28s %-4s %-26s %-9s %-8s %-8s %-8s %-9s %-9s %-6s %s%n";
 
   private Pages() {}
 
@@ -117,7 +119,18 @@ final class Pages {
   static void inspection(Inspection inspection, Writer to) throws IOException {
     to.write(
         String.format(
-            NODE_LINE, "NODE", "GPU", "MODEL", "FREE", "SM", "MEM FREE", "AGE", "STATE", "PODS"));
+            NODE_LINE,
+            "NODE",
+            "GPU",
+            "MODEL",
+            "FREE",
+            "SM LAST",
+            "SM MEAN",
+            "SM LOAD",
+            "MEM FREE",
+            "AGE",
+            "STATE",
+            "PODS"));
     for (Inspection.Node node : inspection.nodes()) {
       for (Inspection.Gpu gpu : node.gpus()) {
         to.write(line(node, gpu));
@@ -140,11 +153,17 @@ final class Pages {
         view.index(),
         Printable.name(view.model()),
         view.freeReplicas() + "/" + view.replicas(),
-        view.measured() ? Math.round(view.smLoad() * 100) + "%" : "?",
+        percent(view, gpu.sm()),
+        percent(view, gpu.smMean()),
+        percent(view, view.smLoad()),
         gibibytes(view.memoryFreeBytes()),
         gpu.ageMs() < 0 ? "-" : gpu.ageMs() / 1_000 + "s",
         state(node, gpu),
         gpu.holds().stream().map(h -> held(h, gpu)).collect(Collectors.joining(" ")));
+  }
+
+  private static String percent(GpuView view, double ratio) {
+    return view.measured() ? Math.round(ratio * 100) + "%" : "?";
   }
 
   private static String state(Inspection.Node node, Inspection.Gpu gpu) {
@@ -212,6 +231,7 @@ final class Pages {
         .put("healthy", view.healthy())
         .put("cordoned", view.cordoned())
         .put("measured", view.measured())
+        .put("smPercent", Math.round(gpu.sm() * 100))
         .put("smMeanPercent", Math.round(gpu.smMean() * 100))
         .put("smLoadPercent", Math.round(view.smLoad() * 100))
         .put("memoryUsedBytes", gpu.memoryUsedBytes())

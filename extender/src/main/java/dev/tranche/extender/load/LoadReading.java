@@ -5,15 +5,18 @@ import java.util.Map;
 /**
  * One reading of a GPU.
  *
- * @param smMean exponentially weighted mean of SM utilization, 0 to 1
+ * @param sm SM utilization of the last period alone, 0 to 1
+ * @param smMean exponentially weighted mean of it, which pods are placed by
  * @param sampledAtMs on the extender's monotonic clock: receipt less the age that the sender states
  * @param memoryUsedBytesByPod by {@code namespace/name}, of the above; empty where the node cannot
  *     tell its processes apart
- * @param smByPod SM utilization likewise, 0 to 1; what is nobody's is under {@link #OTHERS}. Empty
- *     where the node cannot tell its processes apart
+ * @param smByPod SM utilization likewise, 0 to 1: of the last period in a report, and the mean in
+ *     {@link LoadCache}. What is nobody's is under {@link #OTHERS}. Empty where the node cannot
+ *     tell its processes apart
  */
 public record LoadReading(
     long memoryUsedBytes,
+    double sm,
     double smMean,
     int processes,
     long sampledAtMs,
@@ -29,6 +32,17 @@ public record LoadReading(
 
   public LoadReading(long memoryUsedBytes, double smMean, int processes, long sampledAtMs) {
     this(memoryUsedBytes, smMean, processes, sampledAtMs, Map.of());
+  }
+
+  /** Of a load that has been the same for long. */
+  public LoadReading(
+      long memoryUsedBytes,
+      double smMean,
+      int processes,
+      long sampledAtMs,
+      Map<String, Long> memoryUsedBytesByPod,
+      Map<String, Double> smByPod) {
+    this(memoryUsedBytes, smMean, smMean, processes, sampledAtMs, memoryUsedBytesByPod, smByPod);
   }
 
   public LoadReading(

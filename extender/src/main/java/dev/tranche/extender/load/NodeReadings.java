@@ -23,6 +23,7 @@ final class NodeReadings {
   private int count;
   private String[] uuids = new String[GPUS];
   private long[] memoryUsedBytes = new long[GPUS];
+  private double[] sm = new double[GPUS];
   private double[] smMean = new double[GPUS];
   private int[] processes = new int[GPUS];
   private long[] sampledAtMs = new long[GPUS];
@@ -53,6 +54,7 @@ final class NodeReadings {
     beganAtMs[i] = began(beganAtMs[i], reading, begunKeptMs);
     namesPods = namesPods || !beganAtMs[i].isEmpty();
     memoryUsedBytes[i] = reading.memoryUsedBytes();
+    sm[i] = reading.sm();
     smMean[i] = reading.smMean();
     processes[i] = reading.processes();
     sampledAtMs[i] = reading.sampledAtMs();
@@ -191,6 +193,7 @@ final class NodeReadings {
         : Optional.of(
             new LoadReading(
                 memoryUsedBytes[i],
+                sm[i],
                 smMean[i],
                 processes[i],
                 sampledAtMs[i],
@@ -238,6 +241,7 @@ final class NodeReadings {
       int longer = 2 * count;
       uuids = Arrays.copyOf(uuids, longer);
       memoryUsedBytes = Arrays.copyOf(memoryUsedBytes, longer);
+      sm = Arrays.copyOf(sm, longer);
       smMean = Arrays.copyOf(smMean, longer);
       processes = Arrays.copyOf(processes, longer);
       sampledAtMs = Arrays.copyOf(sampledAtMs, longer);
@@ -254,6 +258,7 @@ final class NodeReadings {
   private void move(int from, int to) {
     uuids[to] = uuids[from];
     memoryUsedBytes[to] = memoryUsedBytes[from];
+    sm[to] = sm[from];
     smMean[to] = smMean[from];
     processes[to] = processes[from];
     sampledAtMs[to] = sampledAtMs[from];

@@ -57,8 +57,8 @@ public final class GpuCollector implements MultiCollector {
             gauge(
                 now,
                 "tranche_extender_gpu_sm_load_ratio",
-                "Effective SM load that pods are placed by: measured, plus what is too young to"
-                    + " be measured.",
+                "Effective SM load that pods are placed by: the measured mean, plus what is too"
+                    + " young to be measured.",
                 g -> g.view().smLoad()))
         .metricSnapshot(
             gauge(

@@ -96,7 +96,10 @@ final class GpuJson {
             .put("time", read.toString())
             .put("fresh", fresh)
             .put("memory", Quantities.bytes(gpu.memoryUsedBytes()));
-    return fresh ? json.put("sm", Quantities.gpus(gpu.smMean())) : json;
+    if (fresh) {
+      json.put("sm", Quantities.gpus(gpu.smMean())).put("smLast", Quantities.gpus(gpu.sm()));
+    }
+    return json;
   }
 
   /** What pods are placed by. */

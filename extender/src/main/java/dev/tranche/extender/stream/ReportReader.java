@@ -137,6 +137,7 @@ public final class ReportReader {
   private static LoadReading reading(GpuLoad load, List<PodUse> uses, long sentAtMs, long nowMs) {
     return new LoadReading(
         memoryBytes(load.getMemoryUsedBytes()),
+        part(load.getSmUtilizationPercent()),
         part(load.getSmUtilizationMeanPercent()),
         count(load.getProcesses()),
         nowMs - ageMs(load.getSampledAtMs(), sentAtMs),

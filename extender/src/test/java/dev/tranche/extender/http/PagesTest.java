@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.NodeView.Availability;
+import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.LoadForecast;
@@ -14,6 +15,7 @@ import java.io.IOException;
 import java.io.StringWriter;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
@@ -40,6 +42,19 @@ final class PagesTest {
         .anyMatch(line -> line.startsWith("b ") && line.contains("7/10"))
         .noneMatch(line -> line.contains("\u202e"))
         .contains("holds {bound=2}, pods that wait 1");
+  }
+
+  @Test
+  void lastReadingMeanAndEffectiveLoad_standSideBySide() throws IOException {
+    var shown = json(inspection("a")).getJsonArray("nodes").getJsonObject(0).getJsonArray("gpus");
+    assertThat(shown.getJsonObject(0).getInteger("smPercent")).isEqualTo(90);
+    assertThat(shown.getJsonObject(0).getInteger("smMeanPercent")).isEqualTo(20);
+    assertThat(shown.getJsonObject(0).getInteger("smLoadPercent")).isEqualTo(30);
+    var text = new StringWriter();
+    Pages.inspection(inspection("a"), text);
+    assertThat(text.toString().replaceAll(" +", " "))
+        .contains("FREE SM LAST SM MEAN SM LOAD MEM FREE")
+        .contains(" 7/10 90% 20% 30% ");
   }
 
   @Test
@@ -119,6 +134,8 @@ final class PagesTest {
             "",
             LoadForecast.certain(0.3, UsageDistribution.GUESS),
             0);
-    return new Inspection.Gpu(view, 0, 0.3, 3L << 30, 100, List.of(), Map.of());
+    var reading = new LoadReading(3L << 30, 0.9, 0.2, 1, 100, Map.of(), Map.of());
+    return new Inspection.Gpu(
+        view, 0, 0.2, 3L << 30, 100, List.of(), Map.of(), Optional.of(reading));
   }
 }

@@ -28,6 +28,7 @@ final class OpenApiTest {
     var reading =
         new LoadReading(
             3 * FakeWorld.GIB,
+            0.9,
             0.25,
             1,
             world.nowMs,
@@ -71,7 +72,8 @@ final class OpenApiTest {
     JsonObject gpu = GpuJson.of(seen.gpus.getFirst(), seen.inspection.at());
     assertThat(gpu.getJsonObject("granted"))
         .isEqualTo(new JsonObject().put("gpus", "300m").put("memory", "3Gi"));
-    assertThat(gpu.getJsonObject("measured").getString("sm")).isEqualTo("250m");
+    assertThat(gpu.getJsonObject("measured").getString("sm")).as("mean").isEqualTo("250m");
+    assertThat(gpu.getJsonObject("measured").getString("smLast")).isEqualTo("900m");
     JsonObject holder = gpu.getJsonArray("holders").getJsonObject(0);
     assertThat(holder.getString("name")).isEqualTo("held");
     assertThat(holder.getString("sm")).isEqualTo("200m");

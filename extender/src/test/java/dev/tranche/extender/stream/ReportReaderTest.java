@@ -1,6 +1,7 @@
 package dev.tranche.extender.stream;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
@@ -35,6 +36,12 @@ final class ReportReaderTest {
     assertThat(read(50, 25, 50).smByPod())
         .isEqualTo(Map.of("ns/p", 0.75, LoadReading.OTHERS, 0.25));
     assertThat(read(50, 80, 70).smByPod()).isEqualTo(Map.of("ns/p", 1.0, LoadReading.OTHERS, 0.0));
+  }
+
+  @Test
+  void lastUtilization_isKeptBesideItsMean() {
+    assertThat(read(40).sm()).isEqualTo(1);
+    assertThat(read(40).smMean()).isCloseTo(0.4, within(1e-6));
   }
 
   @Test

@@ -79,17 +79,16 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final List<String> retracted = new ArrayList<>();
 
   public final ExtenderMetrics metrics;
-  public final Ledger ledger = new Ledger(Timing.DEFAULT);
-  public final LoadCache loads =
-      new LoadCache(15_000, Timing.DEFAULT.halfLifeMs(), Timing.DEFAULT.newcomerMs());
+  public final Ledger ledger;
+  public final LoadCache loads;
   public final NodeFitCache evaluations;
   public final NodeEvaluator evaluator;
   public final PackedPolicy packing = new PackedPolicy();
   public final UnschedulablePods waiting;
-  public final NominatedPods nominees = new NominatedPods(ledger, this::nowMs);
+  public final NominatedPods nominees;
   public final BudgetStore budgets = new BudgetStore();
   public final Explanations explanations = new Explanations(this::explainRejection);
-  public final ReadinessGate readiness = new ReadinessGate(ledger::allReported, this::nowMs);
+  public final ReadinessGate readiness;
   public final StateWriter state;
   public final NominationPlanner nominations;
   public final PodWaker podWaker;
@@ -99,14 +98,27 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public FakeWorld(Policy policy, MemoryGuard guard) {
-    this(policy, guard, new SimpleMeterRegistry());
+    this(policy, guard, Timing.DEFAULT, Timing.DEFAULT.halfLifeMs(), new SimpleMeterRegistry());
     synced();
   }
 
-  private FakeWorld(Policy policy, MemoryGuard guard, MeterRegistry registry) {
+  /**
+   * @param halfLifeMs of the mean of what a pod uses
+   */
+  public FakeWorld(Policy policy, Timing timing, double halfLifeMs) {
+    this(policy, MemoryGuard.ENFORCE, timing, halfLifeMs, new SimpleMeterRegistry());
+    synced();
+  }
+
+  private FakeWorld(
+      Policy policy, MemoryGuard guard, Timing timing, double halfLifeMs, MeterRegistry registry) {
     this.registry = registry;
     this.metrics = new ExtenderMetrics(registry);
-    var snapshot = new ClusterSnapshot(ledger, loads, Timing.DEFAULT, guard);
+    this.ledger = new Ledger(timing);
+    this.loads = new LoadCache(15_000, halfLifeMs, timing.newcomerMs());
+    this.nominees = new NominatedPods(ledger, this::nowMs);
+    this.readiness = new ReadinessGate(ledger::allReported, this::nowMs);
+    var snapshot = new ClusterSnapshot(ledger, loads, timing, guard);
     evaluations = new NodeFitCache(ledger, loads, snapshot);
     evaluator = new NodeEvaluator(ledger, snapshot, evaluations, policy, this::nowMs);
     waiting = new UnschedulablePods(ledger, evaluations, snapshot, metrics);
@@ -130,7 +142,8 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   /** One that has read neither pods nor nodes. */
   public static FakeWorld unread(MeterRegistry registry) {
-    return new FakeWorld(Policy.LOAD, MemoryGuard.ENFORCE, registry);
+    return new FakeWorld(
+        Policy.LOAD, MemoryGuard.ENFORCE, Timing.DEFAULT, Timing.DEFAULT.halfLifeMs(), registry);
   }
 
   public void synced() {

@@ -86,7 +86,7 @@ public final class NodeMetrics {
         s -> read(s, l -> l.now().smPercent() / 100.0));
     gpuGauge(
         "tranche.gpu.sm.utilization.mean.ratio",
-        "Exponentially weighted mean of the utilization, 0 to 1.",
+        "Exponentially weighted mean of the utilization with a half-life of 10 s, 0 to 1.",
         tags,
         gpu,
         s -> read(s, l -> l.smMeanPercent() / 100.0));
