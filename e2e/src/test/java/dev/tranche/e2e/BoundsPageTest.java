@@ -37,6 +37,7 @@ class BoundsPageTest {
           new Bound("ListAndWatch calls of one", PLUGIN + "DeviceStreams", "OPEN_MAX"),
           new Bound("a pick of the config just", PLUGIN + "PickedReplicas", "REPLACED_MS"),
           new Bound("a config file of the node", PLUGIN + "ConfigSource", "SIZE_MAX_BYTES"),
+          new Bound("a file that the node plugin", PLUGIN + "AtomicFile", "BYTES_MAX"),
           new Bound("GPUs in one request", WEBHOOK + "GpuRequests", "COUNT_MAX"),
           new Bound("what waiting pods ask for", EXTENDER + "UnschedulablePods", "CHARS_MAX"),
           new Bound("waiting pods that are woken", EXTENDER + "UnschedulablePods", "PODS_MAX"),

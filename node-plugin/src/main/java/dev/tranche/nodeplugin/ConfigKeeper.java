@@ -1,14 +1,14 @@
 package dev.tranche.nodeplugin;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.KeptConfig;
 import dev.tranche.nodeplugin.config.Options;
+import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Vertx;
-import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -25,7 +25,8 @@ final class ConfigKeeper {
 
   private final Vertx vertx;
   private final ConfigSource source;
-  private final Path stateDir;
+  // The keeper of the MPS control daemons reads it every second; empty it would say nothing.
+  private final StateKeeper name;
   private final KeptConfig kept;
   private final Consumer<Outcome> changed;
   private String label = "";
@@ -33,17 +34,27 @@ final class ConfigKeeper {
   private @Nullable Outcome used;
   private String seen = "";
 
-  ConfigKeeper(Vertx vertx, ConfigSource source, Path stateDir, Consumer<Outcome> changed) {
+  ConfigKeeper(
+      Vertx vertx,
+      ConfigSource source,
+      Path stateDir,
+      NodeMetrics metrics,
+      Consumer<Outcome> changed) {
     this.vertx = vertx;
     this.source = source;
-    this.stateDir = stateDir;
+    this.name =
+        new StateKeeper(
+            vertx,
+            stateDir.resolve(Options.CONFIG_NAME_FILE),
+            metrics,
+            () -> (label + "\n").getBytes(UTF_8));
     this.kept = new KeptConfig(stateDir);
     this.changed = changed;
   }
 
   /** The first config, by the label as last known. Blocks; call it before the event loop runs. */
   Outcome load() {
-    label = readLabel();
+    readLabel();
     last = source.load(label);
     return last;
   }
@@ -62,44 +73,29 @@ final class ConfigKeeper {
     if (last instanceof Outcome.Usable now && !now.text().isEmpty() && !now.equals(used)) {
       used = now;
       vertx
-          .executeBlocking(() -> kept.write(now), true)
+          .executeBlocking(
+              () -> {
+                kept.write(now);
+                return true;
+              },
+              true)
           .onFailure(e -> LOG.warn("cannot save the config in use: {}", e.toString()));
     }
   }
 
-  private String readLabel() {
-    try {
-      return source.named() && Files.exists(labelFile())
-          ? Files.readString(labelFile()).strip()
-          : "";
-    } catch (IOException e) {
-      LOG.warn("cannot read the last config's name, the extender will send it: {}", e.toString());
-      return "";
+  private void readLabel() {
+    if (source.named()) {
+      name.load(kept -> label = new String(kept, UTF_8).strip());
     }
-  }
-
-  private Path labelFile() {
-    return stateDir.resolve(Options.CONFIG_NAME_FILE);
   }
 
   /** The label's value now; empty: no label. */
   void label(String now) {
     if (source.named() && !now.equals(label)) {
       label = now;
-      vertx
-          .executeBlocking(() -> keep(now), true)
-          .onFailure(e -> LOG.warn("cannot save the config's name: {}", e.toString()));
+      name.save();
       check();
     }
-  }
-
-  // The keeper of the MPS control daemons reads it every second: a line as a whole, by rename, so
-  // that an empty file is never taken for a node without a label.
-  private Path keep(String name) throws IOException {
-    Files.createDirectories(stateDir);
-    Path fresh = stateDir.resolve(Options.CONFIG_NAME_FILE + ".new");
-    Files.writeString(fresh, name + "\n");
-    return Files.move(fresh, labelFile(), StandardCopyOption.ATOMIC_MOVE);
   }
 
   /**

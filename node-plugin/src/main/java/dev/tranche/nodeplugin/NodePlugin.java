@@ -9,13 +9,13 @@ import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Hardware;
+import dev.tranche.nodeplugin.gpu.HeldFile;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.nodeplugin.kubelet.AssignmentFile;
-import dev.tranche.nodeplugin.kubelet.AssignmentKeeper;
 import dev.tranche.nodeplugin.kubelet.Assignments;
 import dev.tranche.nodeplugin.kubelet.Kubelet;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -58,8 +58,8 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final EventBuffer events =
       new EventBuffer(metrics, System::currentTimeMillis, this::tell);
   private final Assignments assignments = new Assignments();
-  private final AssignmentKeeper keeper;
-  private final HeldKeeper heldKeeper;
+  private final StateKeeper keeper;
+  private final StateKeeper heldKeeper;
   private final Kubelet kubelet;
   private final CdiKeeper cdi;
   private final Optional<ReportStreams> streams;
@@ -87,8 +87,15 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
       Resolver resolver) {
     this.vertx = vertx;
     this.state = new PluginState(hardware);
-    this.keeper = new AssignmentKeeper(vertx, new AssignmentFile(options.stateDir()), assignments);
-    this.heldKeeper = new HeldKeeper(vertx, new HeldFile(options.stateDir()), state.held());
+    this.keeper =
+        new StateKeeper(
+            vertx, options.stateDir().resolve(AssignmentFile.NAME), metrics, this::assignmentFile);
+    this.heldKeeper =
+        new StateKeeper(
+            vertx,
+            options.stateDir().resolve(HeldFile.NAME),
+            metrics,
+            () -> HeldFile.content(state.held().all()));
     this.kubelet = new Kubelet(vertx, options, assignments, hardware, metrics, this);
     this.cdi = new CdiKeeper(vertx, options.cdiRoot(), hardware, events, metrics, this::publish);
     this.streams =
@@ -163,8 +170,17 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
 
   /** Reads what an earlier run has kept. Blocks; before {@link #start}. */
   void load() {
-    keeper.load();
-    heldKeeper.load();
+    long nowMs = System.nanoTime() / 1_000_000;
+    keeper.load(
+        kept ->
+            AssignmentFile.parse(kept, System.currentTimeMillis())
+                .forEach(a -> assignments.receive(a, nowMs)));
+    heldKeeper.load(kept -> state.held().restore(HeldFile.parse(kept)));
+  }
+
+  private byte[] assignmentFile() {
+    return AssignmentFile.content(
+        assignments.remaining(System.nanoTime() / 1_000_000), System.currentTimeMillis());
   }
 
   void start() {

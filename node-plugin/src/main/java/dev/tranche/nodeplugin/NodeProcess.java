@@ -81,7 +81,8 @@ final class NodeProcess implements NvmlThread.Listener {
     this.vertx = transport.vertx(small());
     this.loop = vertx.getOrCreateContext();
     this.plugin = new NodePlugin(vertx, options, overuse(watch), () -> hardware, Resolver.system());
-    this.configs = new ConfigKeeper(vertx, source, options.stateDir(), plugin::configured);
+    this.configs =
+        new ConfigKeeper(vertx, source, options.stateDir(), plugin.metrics(), plugin::configured);
     this.pulse = new NvmlWatchdog(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
     this.nvml =
         new NvmlThread(

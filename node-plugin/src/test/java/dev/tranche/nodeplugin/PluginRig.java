@@ -128,7 +128,12 @@ final class PluginRig {
             host -> addresses());
     plugin.load();
     ConfigKeeper configs =
-        new ConfigKeeper(vertx, new ConfigSource(settings), options.stateDir(), plugin::configured);
+        new ConfigKeeper(
+            vertx,
+            new ConfigSource(settings),
+            options.stateDir(),
+            plugin.metrics(),
+            plugin::configured);
     Outcome config = configs.load();
     loop.runOnContext(
         v -> {

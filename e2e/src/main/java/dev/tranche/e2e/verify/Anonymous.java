@@ -10,6 +10,8 @@ final class Anonymous {
   // The first four digits tell two GPUs of a machine apart.
   private static final Pattern UUID =
       Pattern.compile("((?:GPU|MIG)-(?:GPU-)?[0-9a-fA-F]{4})[-0-9a-fA-F]{12,}(?:/\\d+/\\d+)?");
+  // Under sudo the user's own folder is another's than the one in the paths.
+  private static final Pattern HOME = Pattern.compile("/home/[^/\\s:;,'\"()]+");
   private static final int NAME_CHARS_MIN = 3;
 
   private final String host;
@@ -35,8 +37,21 @@ final class Anonymous {
   String text(String text) {
     String shorter = UUID.matcher(text).replaceAll("$1…");
     String homeless = home.length() < NAME_CHARS_MIN ? shorter : shorter.replace(home, "~");
-    return host.length() < NAME_CHARS_MIN
-        ? homeless
-        : homeless.replaceAll("(?<![\\w-])" + Pattern.quote(host) + "(?![\\w-])", "HOST");
+    return withoutHost(HOME.matcher(homeless).replaceAll("/home/USER"));
+  }
+
+  /** Whether the machine calls itself by its short name or not, its domain goes with it. */
+  private String withoutHost(String text) {
+    int dot = host.indexOf('.');
+    String name = dot < 0 ? host : host.substring(0, dot);
+    String domain = dot < 0 ? "" : host.substring(dot + 1);
+    String nameless = without(text, name, "(?:\\.[\\w-]+)*", "HOST");
+    return without(nameless, domain, "", "DOMAIN");
+  }
+
+  private static String without(String text, String word, String more, String instead) {
+    return word.length() < NAME_CHARS_MIN
+        ? text
+        : text.replaceAll("(?<![\\w-])" + Pattern.quote(word) + more + "(?![\\w-])", instead);
   }
 }

@@ -24,6 +24,22 @@ class AnonymousTest {
   }
 
   @Test
+  void domainOfTheMachine_isGone() {
+    assertThat(anonymous.text("gpu-box.corp.example.com, gpu-box: gpu-box."))
+        .isEqualTo("HOST, HOST: HOST.");
+    Anonymous qualified = new Anonymous("gpu-box.corp.example.com", "/root");
+    assertThat(qualified.text("gpu-box.corp.example.com gpu-box ldap.corp.example.com"))
+        .isEqualTo("HOST HOST ldap.DOMAIN");
+  }
+
+  @Test
+  void foldersOfOtherUsers_areNotNamed() {
+    Anonymous root = new Anonymous("gpu-box", "/root");
+    assertThat(root.text("/home/alice/lib:/home/bob /root/x"))
+        .isEqualTo("/home/USER/lib:/home/USER ~/x");
+  }
+
+  @Test
   void unknownNames_changeNothing() {
     assertThat(new Anonymous("", "/").text("/usr/lib64 is here")).isEqualTo("/usr/lib64 is here");
   }

@@ -1,10 +1,8 @@
 package dev.tranche.nodeplugin.cdi;
 
+import dev.tranche.nodeplugin.file.AtomicFile;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 
 /**
@@ -19,19 +17,12 @@ public final class CdiFolder {
     this.folder = folder;
   }
 
-  /** Writes each spec as a whole, by rename: runtimes read at any time. */
+  /**
+   * Runtimes read at any time, files that end in .json or .yaml: never one that is half written.
+   */
   public void write(List<CdiSpec> specs) throws IOException {
-    Files.createDirectories(folder);
     for (CdiSpec spec : specs) {
-      // Runtimes read files that end in .json or .yaml, so this one is not seen yet.
-      Path fresh = folder.resolve(spec.fileName() + ".new");
-      Files.writeString(fresh, spec.json());
-      Files.setPosixFilePermissions(fresh, PosixFilePermissions.fromString("rw-r--r--"));
-      Files.move(
-          fresh,
-          folder.resolve(spec.fileName()),
-          StandardCopyOption.REPLACE_EXISTING,
-          StandardCopyOption.ATOMIC_MOVE);
+      new AtomicFile(folder.resolve(spec.fileName())).write(spec.json());
     }
   }
 }

@@ -1,10 +1,9 @@
 package dev.tranche.nodeplugin.config;
 
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
+import dev.tranche.nodeplugin.file.AtomicFile;
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.util.Optional;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -15,32 +14,24 @@ import org.slf4j.LoggerFactory;
  */
 public final class KeptConfig {
   private static final Logger LOG = LoggerFactory.getLogger(KeptConfig.class);
-  private static final String NAME = "config-last";
-
-  private final Path folder;
+  private final AtomicFile file;
 
   /**
    * @param stateDir need not be there
    */
   public KeptConfig(Path stateDir) {
-    this.folder = stateDir;
+    this.file = new AtomicFile(stateDir.resolve("config-last"));
   }
 
   /** Replaces it as a whole. */
-  public Path write(Outcome.Usable usable) throws IOException {
-    Files.createDirectories(folder);
-    Path fresh = folder.resolve(NAME + ".new");
-    Files.writeString(fresh, usable.name() + "\n" + usable.text());
-    return Files.move(fresh, folder.resolve(NAME), StandardCopyOption.ATOMIC_MOVE);
+  public void write(Outcome.Usable usable) throws IOException {
+    file.write(usable.name() + "\n" + usable.text());
   }
 
   /** Empty if there is none, or if the flags of now refuse it. */
   public Optional<Outcome.Usable> read(ConfigSource source) {
     try {
-      Path file = folder.resolve(NAME);
-      return Files.exists(file)
-          ? usable(source, Files.readString(file).split("\n", 2))
-          : Optional.empty();
+      return file.readText().flatMap(text -> usable(source, text.split("\n", 2)));
     } catch (IOException e) {
       LOG.warn("cannot read the last config that was in use: {}", e.toString());
       return Optional.empty();

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import dev.tranche.api.Backoff;
 import dev.tranche.api.kubelet.DevicePluginGrpcService;
 import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.kubelet.CompetingPlugin.OccupiedException;
@@ -11,7 +12,6 @@ import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.server.GrpcServer;
 import io.vertx.grpc.server.GrpcServerOptions;
 import java.nio.file.Path;
-import java.util.concurrent.ThreadLocalRandom;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -47,7 +47,7 @@ final class KubeletLink {
   private boolean registered;
   private long registeredAtMs;
   private long notBeforeMs;
-  private int attempts;
+  private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private String complaint = "";
   private boolean started;
   private boolean busy;
@@ -158,7 +158,7 @@ final class KubeletLink {
     if (!seen.kubelet().isEmpty() && !seen.kubelet().equals(kubelet)) {
       kubelet = seen.kubelet();
       registered = false;
-      attempts = 0;
+      backoff.reset();
       notBeforeMs = 0;
     }
     boolean serving = listening != null && socket.ours(seen.socket());
@@ -174,7 +174,7 @@ final class KubeletLink {
   private boolean standing() {
     boolean settled = now() - registeredAtMs > STREAM_WAIT_MS;
     if (settled && streams.anyOpen()) {
-      attempts = 0;
+      backoff.reset();
     }
     return registered && (streams.anyOpen() || !settled);
   }
@@ -269,9 +269,7 @@ final class KubeletLink {
   }
 
   private void later() {
-    long ceilingMs = Math.min(BACKOFF_MAX_MS, (long) BACKOFF_MIN_MS << Math.min(attempts, 10));
-    attempts++;
-    long waitMs = ceilingMs / 2 + ThreadLocalRandom.current().nextLong(ceilingMs / 2 + 1);
+    long waitMs = backoff.nextWithJitter();
     notBeforeMs = now() + waitMs;
     vertx.setTimer(waitMs + 1, id -> check());
   }

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.mps;
 
+import dev.tranche.nodeplugin.file.AtomicFile;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.ComputeMode;
 import dev.tranche.nodeplugin.nvml.NvmlException;
@@ -23,11 +24,11 @@ final class ComputeModes {
   private static final Logger LOG = LoggerFactory.getLogger(ComputeModes.class);
 
   private final AdminNvml nvml;
-  private final Path file;
+  private final AtomicFile file;
 
   ComputeModes(AdminNvml nvml, Path file) {
     this.nvml = nvml;
-    this.file = file;
+    this.file = new AtomicFile(file);
   }
 
   /** Sets EXCLUSIVE_PROCESS on each; a GPU that is lost must not keep the others from it. */
@@ -77,7 +78,7 @@ final class ComputeModes {
       }
     }
     if (later.isEmpty()) {
-      Files.deleteIfExists(file);
+      Files.deleteIfExists(file.path());
     } else {
       keep(later);
     }
@@ -85,9 +86,7 @@ final class ComputeModes {
 
   private Map<String, Integer> kept() throws IOException {
     Properties text = new Properties();
-    if (Files.exists(file)) {
-      text.load(new StringReader(Files.readString(file)));
-    }
+    text.load(new StringReader(file.readText().orElse("")));
     Map<String, Integer> modes = new TreeMap<>();
     for (String uuid : text.stringPropertyNames()) {
       modes.put(uuid, mode(text.getProperty(uuid)));
@@ -102,6 +101,6 @@ final class ComputeModes {
   private void keep(Map<String, Integer> modes) throws IOException {
     StringBuilder text = new StringBuilder();
     modes.forEach((uuid, mode) -> text.append(uuid).append('=').append(mode).append('\n'));
-    Files.writeString(file, text);
+    file.write(text.toString());
   }
 }

@@ -4,6 +4,7 @@ import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.config.KeptConfig;
+import dev.tranche.nodeplugin.file.AtomicFile;
 import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Readiness;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
@@ -34,7 +35,7 @@ final class MpsControl {
   private static final int LOST_RETRY_MS = 30_000;
 
   private final ConfigSource source;
-  private final Path configName;
+  private final AtomicFile configName;
   private final KeptConfig kept;
   private final boolean standAlone;
   private final Supplier<AdminNvml> open;
@@ -68,7 +69,7 @@ final class MpsControl {
       String program,
       Supervisor.Listener listener) {
     this.source = source;
-    this.configName = configName;
+    this.configName = new AtomicFile(configName);
     this.kept = new KeptConfig(configName.toAbsolutePath().resolveSibling(""));
     this.standAlone = standAlone;
     this.open = open;
@@ -203,8 +204,7 @@ final class MpsControl {
   // The plugin writes at least a line's end. What cannot be read, or is empty, says nothing.
   private String name() {
     try {
-      String text = Files.exists(configName) ? Files.readString(configName) : "";
-      name = text.isEmpty() ? name : text.strip();
+      name = configName.readText().filter(text -> !text.isEmpty()).map(String::strip).orElse(name);
     } catch (IOException e) {
       LOG.warn("cannot read the name of the node's config: {}", e.toString());
     }

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.mps;
 
+import dev.tranche.api.Backoff;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.io.IOException;
@@ -23,7 +24,6 @@ final class Supervisor {
   private static final int BACKOFF_MIN_MS = 1_000;
   private static final int BACKOFF_MAX_MS = 60_000;
   private static final int PROBE_MS = 5_000;
-  private static final int DOUBLINGS_MAX = 10;
 
   private final String program;
   private final MpsRoot root;
@@ -37,7 +37,7 @@ final class Supervisor {
   // Those of the daemons that this run has started with success.
   private final Set<ControlDaemon> begun = new HashSet<>();
   private MpsStatus status = new MpsStatus.Silent();
-  private int failures;
+  private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private long notBeforeMs;
   private long probeAtMs;
 
@@ -68,7 +68,7 @@ final class Supervisor {
       change(wanted);
       current = wanted;
       plan = wanted;
-      failures = 0;
+      backoff.reset();
       notBeforeMs = 0;
     }
     if (status instanceof MpsStatus.Serving) {
@@ -133,9 +133,7 @@ final class Supervisor {
   }
 
   private void failed(String reason) throws InterruptedException {
-    long waitMs =
-        Math.min(BACKOFF_MAX_MS, (long) BACKOFF_MIN_MS << Math.min(failures, DOUBLINGS_MAX));
-    failures++;
+    long waitMs = backoff.next();
     notBeforeMs = clockMs.getAsLong() + waitMs;
     status = new MpsStatus.Failing(reason);
     unready();
@@ -194,7 +192,7 @@ final class Supervisor {
       Files.writeString(root.ready(), "");
       LOG.info("serving {}", plan.lines());
     }
-    failures = 0;
+    backoff.reset();
     probeAtMs = clockMs.getAsLong() + PROBE_MS;
     status = new MpsStatus.Serving(plan.lines());
   }

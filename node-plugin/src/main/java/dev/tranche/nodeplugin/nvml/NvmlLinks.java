@@ -7,8 +7,8 @@ import dev.tranche.nodeplugin.nvml.GpuLink.Ancestor;
 
 /** How GPUs are connected; whatever NVML does not tell is unknown, and no error. */
 final class NvmlLinks implements AutoCloseable {
-  // NVML_NVLINK_MAX_LINKS
-  private static final int LINKS_MAX = 18;
+  // NVML_NVLINK_MAX_LINKS; a driver that knows of fewer refuses the others.
+  private static final int LINKS_MAX = 36;
   private static final int ENABLED = 1;
   // nvmlPciInfo_t: domain, bus and device stand behind the legacy address.
   private static final int PCI_BYTES = 68;
@@ -45,7 +45,7 @@ final class NvmlLinks implements AutoCloseable {
   }
 
   // nvmlGpuTopologyLevel_t
-  private static Ancestor ancestor(int level) {
+  static Ancestor ancestor(int level) {
     return switch (level) {
       case 0 -> Ancestor.BOARD;
       case 10 -> Ancestor.ONE_SWITCH;

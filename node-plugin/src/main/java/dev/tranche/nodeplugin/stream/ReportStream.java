@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.stream;
 
+import dev.tranche.api.Backoff;
 import dev.tranche.api.BriefReports;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
@@ -22,14 +23,13 @@ import io.vertx.grpc.common.GrpcStatus;
 import java.net.InetSocketAddress;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;
-import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The stream to one extender replica. Opens again after every end, with back-off and with the
+ * The stream to one extender replica. Opens again after every end, with backoff and with the
  * credentials of that moment. Of reports only the latest waits. Confined to the event loop.
  */
 final class ReportStream {
@@ -57,7 +57,7 @@ final class ReportStream {
   // The report that is to follow the one under way.
   private @Nullable Promise<Void> following;
   private boolean stopped;
-  private int attempts;
+  private final Backoff backoff = new Backoff(BACKOFF_MIN_MS, BACKOFF_MAX_MS);
   private long openedAtMs;
   // Tells the ends of one connection from those of the next.
   private int generation;
@@ -239,7 +239,7 @@ final class ReportStream {
     }
     generation++;
     if (request != null && now() - openedAtMs > SETTLED_MS) {
-      attempts = 0;
+      backoff.reset();
     }
     request = null;
     if (following != null) {
@@ -256,9 +256,7 @@ final class ReportStream {
   }
 
   private void again(String reason) {
-    long ceilingMs = Math.min(BACKOFF_MAX_MS, (long) BACKOFF_MIN_MS << Math.min(attempts, 10));
-    long waitMs = ceilingMs / 2 + ThreadLocalRandom.current().nextLong(ceilingMs / 2 + 1);
-    attempts++;
+    long waitMs = backoff.nextWithJitter();
     metrics.count("tranche.node.stream.ends", "Streams to extenders that ended or never opened.");
     LOG.warn("the stream to extender {} ended, retrying in {} ms: {}", replica, waitMs, reason);
     vertx.setTimer(

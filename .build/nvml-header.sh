@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Prints the path of NVIDIA's nvml.h, from the Go module that carries it, once. It is not committed.
+set -euo pipefail
+shopt -s inherit_errexit
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=SCRIPTDIR/cache.sh
+. "$here/cache.sh"
+module=github.com/NVIDIA/go-nvml@v0.13.4-1
+
+# build FOLDER: shellcheck cannot see that cached() calls it. Go verifies the module's checksum.
+# shellcheck disable=SC2317,SC2329
+build() {
+  local go folder
+  go=$("$here/go.sh")
+  folder=$(cd "$1" && "$go" mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+  if [ ! -f "$folder/gen/nvml/nvml.h" ]; then
+    echo "error: no nvml.h: no Go module proxy gave $module; run $0 once where one is reachable (GOPROXY), it is kept in $cache" >&2
+    exit 1
+  fi
+  install -m 644 "$folder/gen/nvml/nvml.h" "$1/"
+}
+
+folder=$(cached nvml-header build "$module")
+echo "$folder/nvml.h"

@@ -1,0 +1,212 @@
+package dev.tranche.nodeplugin.nvml;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Our offsets, sizes and values of NVML against NVIDIA's own header. */
+class NvmlHeaderIT {
+  /** What a constant of ours is in C. */
+  private static final Map<String, String> EXPRESSIONS =
+      Map.ofEntries(
+          Map.entry("JnaNvml.PCI_BUS_ID_OFFSET", "offsetof(nvmlPciInfo_t, busId)"),
+          Map.entry("JnaNvml.PCI_BUS_ID_BYTES", "sizeof(((nvmlPciInfo_t *)0)->busId)"),
+          Map.entry("JnaNvml.TEXT_BYTES", "NVML_DEVICE_UUID_V2_BUFFER_SIZE"),
+          Map.entry("JnaNvml.MEMORY_USED_OFFSET", "offsetof(nvmlMemory_t, used)"),
+          Map.entry("JnaNvml.MEMORY_V2_VERSION", "nvmlMemory_v2"),
+          Map.entry("JnaNvml.MEMORY_V2_TOTAL_OFFSET", "offsetof(nvmlMemory_v2_t, total)"),
+          Map.entry("JnaNvml.MEMORY_V2_RESERVED_OFFSET", "offsetof(nvmlMemory_v2_t, reserved)"),
+          Map.entry("JnaNvml.MEMORY_V2_USED_OFFSET", "offsetof(nvmlMemory_v2_t, used)"),
+          Map.entry("JnaNvml.ADDRESSING_VERSION", "nvmlDeviceAddressingMode_v1"),
+          Map.entry(
+              "JnaNvml.ADDRESSING_VALUE_OFFSET", "offsetof(nvmlDeviceAddressingMode_t, value)"),
+          Map.entry("JnaNvml.ADDRESSING_ATS", "NVML_DEVICE_ADDRESSING_MODE_ATS"),
+          Map.entry("JnaNvml.EVENT_TYPE_OFFSET", "offsetof(nvmlEventData_t, eventType)"),
+          Map.entry("JnaNvml.EVENT_DATA_OFFSET", "offsetof(nvmlEventData_t, eventData)"),
+          Map.entry(
+              "JnaNvml.EVENT_GPU_INSTANCE_OFFSET", "offsetof(nvmlEventData_t, gpuInstanceId)"),
+          Map.entry(
+              "JnaNvml.EVENT_COMPUTE_INSTANCE_OFFSET",
+              "offsetof(nvmlEventData_t, computeInstanceId)"),
+          Map.entry("JnaNvml.EVENT_DOUBLE_BIT_ECC", "nvmlEventTypeDoubleBitEccError"),
+          Map.entry("JnaNvml.EVENT_XID", "nvmlEventTypeXidCriticalError"),
+          Map.entry("NvmlTelemetry.TEMPERATURE_GPU", "NVML_TEMPERATURE_GPU"),
+          Map.entry("NvmlTelemetry.ECC_UNCORRECTED", "NVML_MEMORY_ERROR_TYPE_UNCORRECTED"),
+          Map.entry("NvmlTelemetry.ECC_VOLATILE", "NVML_VOLATILE_ECC"),
+          Map.entry("NvmlTelemetry.PROCESS_BYTES", "sizeof(nvmlProcessInfo_t)"),
+          Map.entry(
+              "NvmlTelemetry.PROCESS_MEMORY_OFFSET", "offsetof(nvmlProcessInfo_t, usedGpuMemory)"),
+          Map.entry("NvmlTelemetry.SAMPLE_BYTES", "sizeof(nvmlProcessUtilizationSample_t)"),
+          Map.entry(
+              "NvmlTelemetry.SAMPLE_TIME_OFFSET",
+              "offsetof(nvmlProcessUtilizationSample_t, timeStamp)"),
+          Map.entry(
+              "NvmlTelemetry.SAMPLE_SM_OFFSET", "offsetof(nvmlProcessUtilizationSample_t, smUtil)"),
+          Map.entry("NvmlMig.ENABLED", "NVML_DEVICE_MIG_ENABLE"),
+          Map.entry(
+              "NvmlMig.GPU_SLICES_OFFSET",
+              "offsetof(nvmlDeviceAttributes_t, gpuInstanceSliceCount)"),
+          Map.entry(
+              "NvmlMig.COMPUTE_SLICES_OFFSET",
+              "offsetof(nvmlDeviceAttributes_t, computeInstanceSliceCount)"),
+          Map.entry("NvmlMig.MEMORY_MIB_OFFSET", "offsetof(nvmlDeviceAttributes_t, memorySizeMB)"),
+          Map.entry("NvmlLinks.LINKS_MAX", "NVML_NVLINK_MAX_LINKS"),
+          Map.entry("NvmlLinks.ENABLED", "NVML_FEATURE_ENABLED"),
+          Map.entry("NvmlLinks.PCI_BYTES", "sizeof(nvmlPciInfo_t)"),
+          Map.entry("NvmlLinks.PCI_DOMAIN_OFFSET", "offsetof(nvmlPciInfo_t, domain)"),
+          Map.entry("NvmlLinks.PCI_BUS_OFFSET", "offsetof(nvmlPciInfo_t, bus)"),
+          Map.entry("NvmlLinks.PCI_DEVICE_OFFSET", "offsetof(nvmlPciInfo_t, device)"),
+          Map.entry("ComputeMode.DEFAULT", "NVML_COMPUTEMODE_DEFAULT"),
+          Map.entry("ComputeMode.EXCLUSIVE_PROCESS", "NVML_COMPUTEMODE_EXCLUSIVE_PROCESS"),
+          Map.entry("NvmlCode.SUCCESS", "NVML_SUCCESS"),
+          Map.entry("NvmlCode.UNINITIALIZED", "NVML_ERROR_UNINITIALIZED"),
+          Map.entry("NvmlCode.NOT_SUPPORTED", "NVML_ERROR_NOT_SUPPORTED"),
+          Map.entry("NvmlCode.NOT_FOUND", "NVML_ERROR_NOT_FOUND"),
+          Map.entry("NvmlCode.INSUFFICIENT_SIZE", "NVML_ERROR_INSUFFICIENT_SIZE"),
+          Map.entry("NvmlCode.DRIVER_NOT_LOADED", "NVML_ERROR_DRIVER_NOT_LOADED"),
+          Map.entry("NvmlCode.TIMEOUT", "NVML_ERROR_TIMEOUT"),
+          Map.entry("NvmlCode.LIBRARY_NOT_FOUND", "NVML_ERROR_LIBRARY_NOT_FOUND"),
+          Map.entry("NvmlCode.FUNCTION_NOT_FOUND", "NVML_ERROR_FUNCTION_NOT_FOUND"),
+          Map.entry("NvmlCode.GPU_IS_LOST", "NVML_ERROR_GPU_IS_LOST"),
+          Map.entry("NvmlCode.RESET_REQUIRED", "NVML_ERROR_RESET_REQUIRED"),
+          Map.entry("NvmlCode.LIB_RM_VERSION_MISMATCH", "NVML_ERROR_LIB_RM_VERSION_MISMATCH"),
+          Map.entry("NvmlCode.ARGUMENT_VERSION_MISMATCH", "NVML_ERROR_ARGUMENT_VERSION_MISMATCH"));
+
+  /** Ours alone, or of drivers whose header has been replaced: NVML says nothing of them. */
+  private static final Set<String> OWN =
+      Set.of(
+          "JnaNvml.SCRATCH_BYTES",
+          "JnaNvml.BUSY_PERCENT",
+          "JnaNvml.EVENTS",
+          "NvmlMig.SCRATCH_BYTES",
+          "NvmlTelemetry.PROCESSES_AT_FIRST",
+          "NvmlTelemetry.PROCESSES_MAX",
+          "NvmlTelemetry.PROCESS_535_BYTES");
+
+  /** What NVML writes into a block of memory of ours. */
+  private static final Map<String, List<String>> WRITTEN =
+      Map.of(
+          "JnaNvml.SCRATCH_BYTES",
+          List.of(
+              "nvmlPciInfo_t",
+              "nvmlMemory_t",
+              "nvmlMemory_v2_t",
+              "nvmlEventData_t",
+              "nvmlUtilization_t",
+              "nvmlDeviceAddressingMode_t"),
+          "NvmlMig.SCRATCH_BYTES",
+          List.of("nvmlDeviceAttributes_t"),
+          "NvmlTelemetry.PROCESS_535_BYTES",
+          List.of("nvmlProcessInfo_t", "nvmlProcessUtilizationSample_t"));
+
+  @TempDir Path folder;
+
+  private static Map<String, Long> ours() throws IllegalAccessException {
+    Map<String, Long> values = new LinkedHashMap<>();
+    for (Class<?> type :
+        List.of(
+            JnaNvml.class,
+            NvmlTelemetry.class,
+            NvmlMig.class,
+            NvmlLinks.class,
+            NvmlCode.class,
+            ComputeMode.class)) {
+      for (Field field : type.getDeclaredFields()) {
+        boolean number = field.getType() == int.class || field.getType() == long.class;
+        if (number && Modifier.isStatic(field.getModifiers()) && !field.isSynthetic()) {
+          field.setAccessible(true);
+          values.put(type.getSimpleName() + "." + field.getName(), field.getLong(null));
+        }
+      }
+    }
+    return values;
+  }
+
+  private Map<String, Long> inHeader(List<String> expressions) throws Exception {
+    Path header = Path.of(output("../.build/nvml-header.sh").strip());
+    Path source = folder.resolve("print.c");
+    String lines =
+        expressions.stream()
+            .map(c -> "  printf(\"%%llu\\n\", (unsigned long long)(%s));\n".formatted(c))
+            .collect(Collectors.joining());
+    Files.writeString(
+        source,
+        "#include <stddef.h>\n#include <stdio.h>\n#include <nvml.h>\nint main(void) {\n"
+            + lines
+            + "  return 0;\n}\n");
+    Path program = folder.resolve("print");
+    String include = "-I" + header.resolveSibling("");
+    output(
+        output("../.build/gcc.sh").strip(), include, "-o", program.toString(), source.toString());
+    List<Long> printed = output(program.toString()).lines().map(Long::valueOf).toList();
+    Map<String, Long> values = new LinkedHashMap<>();
+    for (int i = 0; i < expressions.size(); i++) {
+      values.put(expressions.get(i), printed.get(i));
+    }
+    return values;
+  }
+
+  private static String output(String... command) throws IOException, InterruptedException {
+    Process process =
+        new ProcessBuilder(command).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    String out = new String(process.getInputStream().readAllBytes(), UTF_8);
+    assertThat(process.waitFor()).as("exit status of " + Arrays.toString(command)).isZero();
+    return out;
+  }
+
+  @Test
+  void everyNumber_isTheHeaders() throws Exception {
+    Map<String, Long> header = inHeader(List.copyOf(EXPRESSIONS.values()));
+    Map<String, Long> expected = new LinkedHashMap<>();
+    EXPRESSIONS.forEach((name, c) -> expected.put(name, header.get(c)));
+    Map<String, Long> ours = ours();
+    ours.keySet().removeAll(OWN);
+    assertThat(ours).containsExactlyInAnyOrderEntriesOf(expected);
+  }
+
+  @Test
+  void everyStruct_fitsIntoTheMemoryThatItIsWrittenTo() throws Exception {
+    Set<String> structs = new TreeSet<>();
+    WRITTEN.values().forEach(structs::addAll);
+    Map<String, Long> sizes = inHeader(structs.stream().map("sizeof(%s)"::formatted).toList());
+    Map<String, Long> ours = ours();
+    WRITTEN.forEach(
+        (name, written) ->
+            written.forEach(
+                struct ->
+                    assertThat(ours.get(name))
+                        .as(struct + " in " + name)
+                        .isGreaterThanOrEqualTo(sizes.get("sizeof(" + struct + ")"))));
+  }
+
+  @Test
+  void topologyLevels_areTheHeaders() throws Exception {
+    List<String> levels =
+        Stream.of("INTERNAL", "SINGLE", "MULTIPLE", "HOSTBRIDGE", "NODE", "SYSTEM")
+            .map("NVML_TOPOLOGY_%s"::formatted)
+            .toList();
+    assertThat(inHeader(levels).values().stream().map(v -> NvmlLinks.ancestor(v.intValue())))
+        .containsExactly(
+            GpuLink.Ancestor.BOARD,
+            GpuLink.Ancestor.ONE_SWITCH,
+            GpuLink.Ancestor.SEVERAL_SWITCHES,
+            GpuLink.Ancestor.HOST_BRIDGE,
+            GpuLink.Ancestor.NUMA_NODE,
+            GpuLink.Ancestor.SYSTEM);
+  }
+}
