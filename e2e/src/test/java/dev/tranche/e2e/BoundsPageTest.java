@@ -53,6 +53,8 @@ class BoundsPageTest {
           new Bound("silence of a node", EXTENDER + "StreamServer", "SILENCE_MS"),
           new Bound("pods that the API server is", EXTENDER + "PodChecks", "IN_FLIGHT_MAX"),
           new Bound("assignments that a node reports", EXTENDER + "NodeInfo", "ECHOED_MAX"),
+          new Bound("deleted pods that a node", PLUGIN + "Assignments", "RETRACTED_MAX"),
+          new Bound("deleted pods that a node", PLUGIN + "Assignments", "RETRACTED_MS"),
           new Bound("nodes that `/explain` shows", EXTENDER + "Explanations", "NODES_MAX"),
           new Bound("nominated pods that a new", EXTENDER + "NominatedPods", "PODS_MAX"),
           new Bound("what a node may report", EXTENDER + "ReportBounds", "GPUS_MAX"),
