@@ -160,9 +160,7 @@ final class AdmittingPod {
     List<ContainerAssignment> open =
         unanswered(pod).stream().filter(c -> !pod.holds(list, c)).toList();
     return open.isEmpty()
-        ? assigned(pod)
-            .filter(c -> list.lists(pod.assignment(), c) && !pod.holds(list, c))
-            .toList()
+        ? assigned(pod).filter(c -> list.lists(pod.assignment(), c) && !pod.holds(list, c)).toList()
         : open;
   }
 
