@@ -58,6 +58,8 @@ class BoundsPageTest {
               "writes of `tranche.dev/gpu", EXTENDER + "NodeUseWriter", "WRITES_PER_SECOND_MAX"),
           new Bound("writes of `tranche.dev/gpu", EXTENDER + "NodeUseWriter", "WHILE_PODS_WAIT_MS"),
           new Bound("writes of `tranche.dev/gpu", EXTENDER + "NodeUseWriter", "BURST_MS"),
+          new Bound("deleted pods that a node", PLUGIN + "Assignments", "RETRACTED_MAX"),
+          new Bound("deleted pods that a node", PLUGIN + "Assignments", "RETRACTED_MS"),
           new Bound("nodes that `/explain` shows", EXTENDER + "Explanations", "NODES_MAX"),
           new Bound("nominated pods that a new", EXTENDER + "NominatedPods", "PODS_MAX"),
           new Bound("what a node may report", EXTENDER + "ReportBounds", "GPUS_MAX"),

@@ -413,7 +413,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   @Override
   public void apply(NodeDirective directive) {
     long nowMs = System.nanoTime() / 1_000_000;
-    directive.getRetractPodUidsList().forEach(assignments::retract);
+    directive.getRetractPodUidsList().forEach(uid -> assignments.retract(uid, nowMs));
     for (Assignment assignment : directive.getAssignList()) {
       if (assignments.receive(assignment, state::counted, nowMs)
           instanceof Assignments.Receipt.Refused refused) {

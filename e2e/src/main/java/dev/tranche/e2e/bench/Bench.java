@@ -1,5 +1,6 @@
 package dev.tranche.e2e.bench;
 
+import dev.tranche.e2e.bench.races.RacesBench;
 import dev.tranche.e2e.bench.webhook.WebhookBench;
 import dev.tranche.e2e.install.Artifacts;
 import java.nio.file.Path;
@@ -25,6 +26,9 @@ public final class Bench implements Callable<Integer> {
     List<Figure> run(Artifacts artifacts, boolean quick) throws Exception;
   }
 
+  /** Pods that a kubelet refused after they were bound; any is a failure. */
+  private static final String REFUSED = "races.refused";
+
   private final Map<String, Measurement> all =
       new TreeMap<>(
           Map.of(
@@ -38,6 +42,8 @@ public final class Bench implements Callable<Integer> {
               (artifacts, hurried) -> ScaleBench.run(artifacts, this.scale()),
               "webhook",
               WebhookBench::run,
+              "races",
+              (artifacts, hurried) -> races(artifacts),
               "packing",
               (artifacts, hurried) -> PackingBench.run(artifacts, hurried, this.traces)));
 
@@ -56,7 +62,7 @@ public final class Bench implements Callable<Integer> {
   @Option(names = "--nodes", split = ",", description = "Of scale: how many.")
   private List<Integer> nodes = List.of();
 
-  @Option(names = "--pods", description = "Of scale: how many.")
+  @Option(names = "--pods", description = "Of scale and races: how many.")
   private int pods;
 
   @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all, worst.")
@@ -93,6 +99,9 @@ public final class Bench implements Callable<Integer> {
       if (record) {
         record(name, figures);
       }
+      if (figures.stream().anyMatch(f -> f.name().equals(REFUSED) && f.value() > 0)) {
+        return 1;
+      }
     }
     return 0;
   }
@@ -111,6 +120,21 @@ public final class Bench implements Callable<Integer> {
     Path file = Results.file(root, benchmark);
     Results.read(file).with(Provenance.of(root, figures)).write(file);
     System.err.println("added a run to " + file + "; ./bench report rewrites the tables");
+  }
+
+  private List<Figure> races(Artifacts artifacts) {
+    RacesBench.Outcome outcome = RacesBench.run(artifacts, pods == 0 ? quick ? 100 : 500 : pods);
+    outcome.explanations().forEach(System.out::println);
+    double[] ms = outcome.untilRunningMs().stream().mapToDouble(d -> d).toArray();
+    return List.of(
+        new Figure("races.created", outcome.created(), "pods"),
+        new Figure("races.bound", outcome.bound(), "pods"),
+        new Figure("races.ran", outcome.ran(), "pods"),
+        new Figure(REFUSED, outcome.refused(), "pods"),
+        new Figure("races.wrong_gpu", outcome.wrongGpu(), "pods"),
+        new Figure("races.failed_requests", outcome.failedRequests(), "requests"),
+        new Figure("races.running_ms.p50", Figure.quantile(0.5, ms), "ms"),
+        new Figure("races.running_ms.p90", Figure.quantile(0.9, ms), "ms"));
   }
 
   private ScaleBench.Size scale() {

@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
+import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.gpu.Closeness;
@@ -45,26 +46,53 @@ final class Admissions {
       long nowMs) {
     list.ifPresent(assignments::listed);
     int size = request.getAllocationSize();
+    Optional<Found> likeliest = find(assignments.expected(), list, size);
+    // Who is gone may never come, and its place be promised again. Only a name of its own is sure.
     Optional<Found> found =
-        list.isPresent()
-            ? AdmittingPod.find(assignments.outstanding(), list.get(), resource, size)
-            : AdmittingPod.guess(assignments.outstanding(), resource, size);
+        likeliest.filter(f -> assignments.isRetracted(f.podUid())).isPresent()
+                && (list.isEmpty() || assignments.isSucceeded(likeliest.get().podUid()))
+                && !hasPlace(request, likeliest.get(), list)
+            ? find(assignments.outstanding(), list, size)
+                .filter(f -> !f.container().isEmpty())
+                .map(Found::asNamesake)
+            : likeliest;
     pending = found.map(f -> new Pending(f, size, nowMs)).orElse(null);
-    Map<String, Integer> reserved =
-        assignments.reserved(
-            resource,
-            found.map(Found::podUid).orElse(""),
-            found.map(Found::container).orElse(""),
-            list);
     PreferredAllocation.Answer answer =
         PreferredAllocation.choose(
             request.getAvailableDeviceIDsList(),
             request.getMustIncludeDeviceIDsList(),
             size,
             found.map(Found::shares).orElse(List.of()),
-            reserved,
+            reserved(found, list),
             whole);
     return new Preferred(answer, found);
+  }
+
+  private Optional<Found> find(List<PendingAssignment> pods, Optional<PodList> list, int size) {
+    return list.isPresent()
+        ? AdmittingPod.find(pods, list.get(), resource, size)
+        : AdmittingPod.guess(pods, resource, size);
+  }
+
+  private Map<String, Integer> reserved(Optional<Found> found, Optional<PodList> list) {
+    return assignments.reserved(
+        resource,
+        found.map(Found::podUid).orElse(""),
+        found.map(Found::container).orElse(""),
+        list);
+  }
+
+  /** Whether its shares are free, and promised to nobody else. */
+  private boolean hasPlace(
+      ContainerPreferredAllocationRequest request, Found found, Optional<PodList> list) {
+    Map<String, Integer> reserved = reserved(Optional.of(found), list);
+    return found.shares().stream()
+        .allMatch(
+            share ->
+                share.getReplicas() + reserved.getOrDefault(share.getUuid(), 0)
+                    <= request.getAvailableDeviceIDsList().stream()
+                        .filter(id -> ReplicaId.uuidOf(id).equals(share.getUuid()))
+                        .count());
   }
 
   /** The shares that the container of this Allocate was assigned; empty if none are known. */
@@ -97,7 +125,8 @@ final class Admissions {
 
   /** The Allocate was granted. */
   void granted(int size, long nowMs) {
-    whose(size, nowMs).ifPresent(f -> assignments.answered(f.podUid(), f.container()));
+    whose(size, nowMs)
+        .ifPresent(f -> assignments.answered(f.podUid(), f.container(), f.orNamesake()));
     pending = null;
   }
 

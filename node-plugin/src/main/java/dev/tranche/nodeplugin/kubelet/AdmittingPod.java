@@ -43,9 +43,19 @@ final class AdmittingPod {
    * @param container empty for an init container that the assignment does not name
    * @param shares that the container is to get
    * @param replicasPerGpu R that they are counted in; 0: not known
+   * @param orNamesake it may as well be another pod of the same name that asks for as much
    */
   record Found(
-      String podUid, String container, List<GpuShare> shares, int replicasPerGpu, How how) {
+      String podUid,
+      String container,
+      List<GpuShare> shares,
+      int replicasPerGpu,
+      How how,
+      boolean orNamesake) {
+    Found asNamesake() {
+      return new Found(podUid, container, shares, replicasPerGpu, how, true);
+    }
+
     /** For the log. */
     @Override
     public String toString() {
@@ -62,10 +72,19 @@ final class AdmittingPod {
    *     a predecessor's
    */
   private record Candidate(
-      PendingAssignment pod, String container, List<GpuShare> shares, Match match, boolean taken) {
+      PendingAssignment pod,
+      String container,
+      List<GpuShare> shares,
+      Match match,
+      boolean taken,
+      boolean namesake) {
+    Candidate orNamesake() {
+      return new Candidate(pod, container, shares, match, taken, true);
+    }
+
     Found found(How how) {
       Assignment of = pod.assignment();
-      return new Found(of.getPodUid(), container, shares, of.getReplicasPerGpu(), how);
+      return new Found(of.getPodUid(), container, shares, of.getReplicasPerGpu(), how, namesake);
     }
   }
 
@@ -94,6 +113,13 @@ final class AdmittingPod {
             .flatMap(
                 pod ->
                     candidate(pod, waiting(pod, list), size, c -> list.holds(pod.assignment(), c)))
+            .collect(
+                Collectors.toMap(
+                    c -> PendingAssignment.name(c.pod().assignment()),
+                    c -> c,
+                    AdmittingPod::ofOneName))
+            .values()
+            .stream()
             .sorted(LIKELIEST)
             .toList();
     How how = ambiguous(candidates) ? How.AMBIGUOUS : How.LISTED;
@@ -110,6 +136,14 @@ final class AdmittingPod {
         .map(c -> c.found(How.SIZE_AND_AGE));
   }
 
+  /** The name is all that a List tells. The later pod stays, as the other may never come. */
+  private static Candidate ofOneName(Candidate one, Candidate other) {
+    if (one.match() != other.match()) {
+      return one.match().compareTo(other.match()) < 0 ? one : other;
+    }
+    return (one.pod().order() > other.pod().order() ? one : other).orNamesake();
+  }
+
   private static boolean possible(PendingAssignment pod, String resource) {
     return !pod.refused() && pod.assignment().getResource().equals(resource);
   }
@@ -121,14 +155,21 @@ final class AdmittingPod {
         && candidates.get(0).pod().firstListed() == candidates.get(1).pod().firstListed();
   }
 
+  /** If all were answered, those that have nothing yet: another was taken for this pod. */
   private static List<ContainerAssignment> waiting(PendingAssignment pod, PodList list) {
-    return unanswered(pod).stream().filter(c -> !pod.holds(list, c)).toList();
+    List<ContainerAssignment> open =
+        unanswered(pod).stream().filter(c -> !pod.holds(list, c)).toList();
+    return open.isEmpty()
+        ? assigned(pod).filter(c -> list.lists(pod.assignment(), c) && !pod.holds(list, c)).toList()
+        : open;
   }
 
   private static List<ContainerAssignment> unanswered(PendingAssignment pod) {
-    return pod.assignment().getContainersList().stream()
-        .filter(c -> c.getSharesCount() > 0 && !pod.answered().contains(c.getContainer()))
-        .toList();
+    return assigned(pod).filter(c -> !pod.answered().contains(c.getContainer())).toList();
+  }
+
+  private static Stream<ContainerAssignment> assigned(PendingAssignment pod) {
+    return pod.assignment().getContainersList().stream().filter(c -> c.getSharesCount() > 0);
   }
 
   private static Stream<Candidate> candidate(
@@ -146,7 +187,8 @@ final class AdmittingPod {
                 container.getContainer(),
                 container.getSharesList(),
                 match,
-                held.test(container)));
+                held.test(container),
+                false));
       }
     }
     return waiting.isEmpty()
@@ -160,7 +202,7 @@ final class AdmittingPod {
       return Stream.empty();
     }
     GpuShare share = GpuShare.newBuilder().setUuid(uuids.getFirst()).setReplicas(size).build();
-    return Stream.of(new Candidate(pod, "", List.of(share), Match.ONE_GPU, taken));
+    return Stream.of(new Candidate(pod, "", List.of(share), Match.ONE_GPU, taken, false));
   }
 
   private static List<String> uuids(Assignment assignment) {

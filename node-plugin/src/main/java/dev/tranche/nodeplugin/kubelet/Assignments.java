@@ -2,15 +2,15 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.node.Assignment;
 import dev.tranche.api.node.ContainerAssignment;
-import java.util.Collection;
-import java.util.Collections;
 import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,17 +25,33 @@ public final class Assignments {
   /** More than a node's pods start while an extender may not have heard of their confirmation. */
   private static final int CONFIRMED_MAX = 1024;
 
+  /** Longer than a kubelet lags behind the API server. */
+  static final int RETRACTED_MS = 60_000;
+
+  private static final int RETRACTED_MAX = 1024;
+
   private final Map<String, PendingAssignment> byUid = new LinkedHashMap<>();
 
-  /** Uids of pods that hold what they were assigned; the oldest are forgotten. */
-  private final Set<String> confirmed =
-      Collections.newSetFromMap(
-          new LinkedHashMap<>() {
-            @Override
-            protected boolean removeEldestEntry(Map.Entry<String, Boolean> eldest) {
-              return size() > CONFIRMED_MAX;
-            }
-          });
+  /**
+   * Those whose pods are gone and were not asked for. The kubelet takes up one change after the
+   * other, so it may ask yet: with another answer it would take what later pods were assigned.
+   */
+  private final Map<String, PendingAssignment> retracted =
+      new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, PendingAssignment> eldest) {
+          return size() > RETRACTED_MAX;
+        }
+      };
+
+  /** Names by uid of pods that hold what they were assigned; the oldest are forgotten. */
+  private final Map<String, String> confirmed =
+      new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<String, String> eldest) {
+          return size() > CONFIRMED_MAX;
+        }
+      };
 
   private long receipts;
   private long lists;
@@ -57,11 +73,12 @@ public final class Assignments {
    * @param counted fills in the R that the shares are counted in now, where the sender does not say
    */
   public Receipt receive(Assignment assignment, UnaryOperator<Assignment> counted, long nowMs) {
-    String pod = assignment.getNamespace() + "/" + assignment.getPod();
+    String pod = PendingAssignment.name(assignment);
     if (assignment.getExpiresInMs() == 0) {
       return new Receipt.Refused("the assignment of " + pod + " lacks its expiry");
     }
-    PendingAssignment known = byUid.get(assignment.getPodUid());
+    PendingAssignment gone = retracted.get(assignment.getPodUid());
+    PendingAssignment known = byUid.getOrDefault(assignment.getPodUid(), gone);
     if (known == null && byUid.size() >= MAX) {
       return new Receipt.Refused(
           "the assignment of " + pod + " is one too many: " + MAX + " are outstanding here");
@@ -69,16 +86,40 @@ public final class Assignments {
     byUid.put(
         assignment.getPodUid(),
         known == null
-            ? PendingAssignment.received(
-                counted.apply(assignment), ++receipts, nowMs, heldByNamesake(assignment))
+            ? received(counted.apply(assignment), nowMs)
             : known.renewed(assignment, counted, nowMs));
+    retracted.remove(assignment.getPodUid());
     return new Receipt.Taken();
+  }
+
+  /** An extender that has just begun to lead sends again what is confirmed. */
+  private PendingAssignment received(Assignment assignment, long nowMs) {
+    var pod =
+        PendingAssignment.received(
+            assignment,
+            ++receipts,
+            nowMs,
+            heldByNamesake(assignment),
+            succeeds(assignment) ? nowMs + RETRACTED_MS : 0);
+    return confirmed.containsKey(assignment.getPodUid()) ? pod.carriedOut() : pod;
+  }
+
+  /** Whether a pod of its name was assigned here before, which the kubelet may still have. */
+  private boolean succeeds(Assignment assignment) {
+    String uid = assignment.getPodUid();
+    String name = PendingAssignment.name(assignment);
+    return Stream.of(byUid, retracted)
+            .flatMap(pods -> pods.values().stream())
+            .map(PendingAssignment::assignment)
+            .anyMatch(a -> !a.getPodUid().equals(uid) && PendingAssignment.name(a).equals(name))
+        || confirmed.entrySet().stream()
+            .anyMatch(of -> !of.getKey().equals(uid) && of.getValue().equals(name));
   }
 
   /** An extender that has just begun to lead sends again what is confirmed: that is no namesake. */
   private Map<String, Set<String>> heldByNamesake(Assignment assignment) {
     Map<String, Set<String>> held = new HashMap<>();
-    if (last != null && !confirmed.contains(assignment.getPodUid())) {
+    if (last != null && !confirmed.containsKey(assignment.getPodUid())) {
       for (ContainerAssignment container : assignment.getContainersList()) {
         held.put(container.getContainer(), last.held(assignment, container));
       }
@@ -87,12 +128,30 @@ public final class Assignments {
   }
 
   /** Whether there was one. */
-  public boolean retract(String podUid) {
-    return byUid.remove(podUid) != null;
+  public boolean retract(String podUid, long nowMs) {
+    PendingAssignment pod = byUid.remove(podUid);
+    if (pod != null && !pod.refused()) {
+      if (pod.answered().isEmpty() && !held(pod)) {
+        retracted.put(podUid, pod.expiringAt(Math.min(pod.expiresAtMs(), nowMs + RETRACTED_MS)));
+      } else {
+        confirmed.put(podUid, PendingAssignment.name(pod.assignment()));
+      }
+    }
+    return pod != null;
+  }
+
+  private boolean held(PendingAssignment pod) {
+    PodList list = last;
+    return list != null
+        && pod.assignment().getContainersList().stream().anyMatch(c -> pod.holds(list, c));
   }
 
   /** Whether any had expired. */
   public boolean expire(long nowMs) {
+    retracted.values().removeIf(pod -> pod.expiresAtMs() <= nowMs);
+    byUid.replaceAll(
+        (uid, pod) ->
+            pod.succeeds() && pod.succeedsUntilMs() <= nowMs ? pod.withoutPredecessor() : pod);
     return byUid.values().removeIf(pod -> pod.expiresAtMs() <= nowMs);
   }
 
@@ -100,7 +159,9 @@ public final class Assignments {
   void listed(PodList list) {
     lists++;
     last = list;
-    byUid.replaceAll((uid, pod) -> list.lists(pod.assignment()) ? pod.listed(lists) : pod);
+    for (var pods : List.of(byUid, retracted)) {
+      pods.replaceAll((uid, pod) -> list.lists(pod.assignment()) ? pod.listed(lists) : pod);
+    }
     byUid.replaceAll((uid, pod) -> list.holdsAny(pod.assignment()) ? pod : pod.withoutNamesake());
   }
 
@@ -111,13 +172,17 @@ public final class Assignments {
             .filter(pod -> confirmed(pod.getValue(), list))
             .map(Map.Entry::getKey)
             .toList();
-    done.forEach(byUid::remove);
-    return confirmed.addAll(done) || !done.isEmpty();
+    for (String uid : done) {
+      confirmed.put(
+          uid, PendingAssignment.name(Objects.requireNonNull(byUid.remove(uid)).assignment()));
+    }
+    return !done.isEmpty();
   }
 
   private static boolean confirmed(PendingAssignment pod, PodList list) {
     Assignment assignment = pod.assignment();
-    return list.lists(assignment)
+    return !pod.succeeds()
+        && list.lists(assignment)
         && assignment.getContainersList().stream()
             .filter(c -> c.getSharesCount() > 0)
             .allMatch(
@@ -127,8 +192,16 @@ public final class Assignments {
                             && pod.answered().contains(c.getContainer())));
   }
 
-  void answered(String podUid, String container) {
-    update(podUid, pod -> pod.answered(container));
+  /**
+   * @param orNamesake it may have been another pod of that name
+   */
+  void answered(String podUid, String container, boolean orNamesake) {
+    update(
+        podUid,
+        pod ->
+            orNamesake || container.isEmpty()
+                ? pod.answered(container)
+                : pod.answered(container).withoutPredecessor());
   }
 
   void refused(String podUid) {
@@ -137,10 +210,28 @@ public final class Assignments {
 
   private void update(String podUid, UnaryOperator<PendingAssignment> step) {
     byUid.computeIfPresent(podUid, (uid, pod) -> step.apply(pod));
+    retracted.computeIfPresent(podUid, (uid, pod) -> step.apply(pod));
   }
 
-  Collection<PendingAssignment> outstanding() {
+  /** Which pods the kubelet may ask for, those that are gone included. */
+  List<PendingAssignment> expected() {
+    return Stream.concat(retracted.values().stream(), byUid.values().stream()).toList();
+  }
+
+  List<PendingAssignment> outstanding() {
     return List.copyOf(byUid.values());
+  }
+
+  boolean isRetracted(String podUid) {
+    return retracted.containsKey(podUid);
+  }
+
+  /** Whether a later pod has the name of one that is gone. */
+  boolean isSucceeded(String podUid) {
+    PendingAssignment pod = retracted.get(podUid);
+    String name = pod == null ? "" : PendingAssignment.name(pod.assignment());
+    return byUid.values().stream()
+        .anyMatch(of -> PendingAssignment.name(of.assignment()).equals(name));
   }
 
   public int size() {

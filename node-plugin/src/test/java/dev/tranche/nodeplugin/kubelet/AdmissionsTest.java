@@ -30,9 +30,13 @@ class AdmissionsTest {
   private long nowMs;
 
   private void assign(String pod, ContainerAssignment... containers) {
+    assignAs("uid-" + pod, pod, containers);
+  }
+
+  private void assignAs(String uid, String pod, ContainerAssignment... containers) {
     assignments.receive(
         Assignment.newBuilder()
-            .setPodUid("uid-" + pod)
+            .setPodUid(uid)
             .setNamespace("ns")
             .setPod(pod)
             .setResource(RESOURCE)
@@ -102,6 +106,79 @@ class AdmissionsTest {
     var left = new ArrayList<>(ALL.subList(6, 20));
     left.addAll(ALL.subList(20, 25));
     assertOn("G1", ask(6, left, Optional.of(new PodList(list.build()))));
+  }
+
+  /** The API server has forgotten it; the kubelet has not heard of that yet. */
+  @Test
+  void podThatIsGone_takesItsOwnPlace_whenTheKubeletAsksYet() {
+    assign("gone", container("main", "G0", 6));
+    assign("waiting", container("main", "G1", 6));
+    assignments.retract("uid-gone", nowMs);
+    lists("gone", "main");
+    assertOn("G0", ask(6));
+    admissions.granted(6, nowMs);
+    holds("gone", "main", ALL.subList(0, 6));
+    lists("waiting", "main");
+    assertOn("G1", ask(6));
+  }
+
+  @Test
+  void podThatIsGone_isNotGuessed_whereItsPlaceIsPromised() {
+    assign("gone", container("main", "G0", 6));
+    assignments.retract("uid-gone", nowMs);
+    assign("waiting", container("main", "G0", 10));
+    assertThat(ask(6, Optional.empty()).answer().ids()).noneMatch(id -> id.startsWith("G0::"));
+  }
+
+  @Test
+  void podThatIsGone_isExpectedForAMinuteOnly() {
+    assign("gone", container("main", "G0", 6));
+    assignments.retract("uid-gone", nowMs);
+    lists("gone", "main");
+    assertThat(ask(6).found()).isPresent();
+    nowMs += Assignments.RETRACTED_MS;
+    assignments.expire(nowMs);
+    assertThat(ask(6).found()).isEmpty();
+  }
+
+  /** Deleted by force and created again while the kubelet is behind. */
+  @Test
+  void predecessorThatAsksYet_leavesTheSuccessorItsAssignment() {
+    assign("db-0", container("main", "G0", 3));
+    assignments.retract("uid-db-0", nowMs);
+    assignAs("uid-next", "db-0", container("main", "G1", 6));
+    lists("db-0", "main");
+    assertOn("G0", ask(3));
+    admissions.granted(3, nowMs);
+    holds("db-0", "main", ALL.subList(0, 3));
+    assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
+    list.clear();
+    lists("db-0", "main");
+    assertOn("G1", ask(6));
+    admissions.granted(6, nowMs);
+    holds("db-0", "main", ALL.subList(10, 16));
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
+  }
+
+  /** The List cannot tell them apart, nor can their sizes. */
+  @Test
+  void predecessorOfEqualSizeThatAsksYet_leavesTheSuccessorItsAssignment() {
+    assign("db-0", container("main", "G0", 3));
+    assignments.retract("uid-db-0", nowMs);
+    assignAs("uid-next", "db-0", container("main", "G1", 3));
+    lists("db-0", "main");
+    ask(3);
+    admissions.granted(3, nowMs);
+    holds("db-0", "main", ALL.subList(10, 13));
+    assertThat(assignments.confirm(new PodList(list.build()))).isFalse();
+    list.clear();
+    lists("db-0", "main");
+    assertOn("G1", ask(3));
+    admissions.granted(3, nowMs);
+    holds("db-0", "main", ALL.subList(10, 13));
+    nowMs += Assignments.RETRACTED_MS;
+    assignments.expire(nowMs);
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
 
   @Test

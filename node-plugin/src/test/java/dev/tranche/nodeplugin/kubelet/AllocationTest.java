@@ -18,6 +18,8 @@ import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 class AllocationTest {
@@ -28,9 +30,24 @@ class AllocationTest {
   }
 
   private static GpuStatus gpu(int index) {
+    return gpu("GPU-", index);
+  }
+
+  private static GpuStatus gpu(String prefix, int index) {
     GpuInfo info =
-        new GpuInfo(index, "GPU-" + index, "Tesla T4", index + 4, "", 0, 0, 1, 0, Mig.OFF);
+        new GpuInfo(index, prefix + index, "Tesla T4", index + 4, "", 0, 0, 1, 0, Mig.OFF);
     return new GpuStatus(info, Health.good(), null);
+  }
+
+  /** Of GPUs named by a prefix and their index; more than one replica needs an assignment. */
+  static Allocation strict(int gpus, String prefix) {
+    GpuSharing sharing = shared("nvidia.com/gpu", true);
+    List<GpuStatus> all = IntStream.range(0, gpus).mapToObj(i -> gpu(prefix, i)).toList();
+    Config config = replicas(sharing, false, false).config();
+    Map<String, GpuSharing> by =
+        all.stream().collect(Collectors.toMap(g -> g.info().uuid(), g -> sharing));
+    return new Allocation(
+        new Replicas(config, sharing.resource(), all, by, List.of()), HostNodes.NONE);
   }
 
   private static Replicas replicas(GpuSharing sharing, boolean specs, boolean byIndex) {

@@ -1,0 +1,87 @@
+package dev.tranche.e2e.bench.races;
+
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.Watcher;
+import io.fabric8.kubernetes.client.WatcherException;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.concurrent.ConcurrentHashMap;
+
+/** What a watch has shown of each pod that was created here, by uid: names come again. */
+final class RacingPods implements Watcher<Pod> {
+  /**
+   * A pod of the race. Times are of the monotonic clock, in nanoseconds; 0: not yet.
+   *
+   * @param last as the watch showed it last
+   */
+  record Seen(Pod last, long createdNanos, long runningNanos, boolean gone) {
+    String name() {
+      return last.getMetadata().getName();
+    }
+
+    String uid() {
+      return last.getMetadata().getUid();
+    }
+
+    boolean bound() {
+      return last.getSpec().getNodeName() != null;
+    }
+
+    boolean ran() {
+      return runningNanos != 0;
+    }
+
+    /** No container of these pods ends by itself, so a failed one is one that was refused. */
+    boolean refused() {
+      return bound() && "Failed".equals(last.getStatus().getPhase()) && !ran();
+    }
+  }
+
+  private final Map<String, Seen> byUid = new ConcurrentHashMap<>();
+
+  /** Follows a namespace until the client is closed. */
+  static RacingPods watch(KubernetesClient client, String namespace) {
+    var pods = new RacingPods();
+    client.pods().inNamespace(namespace).watch(pods);
+    return pods;
+  }
+
+  void created(Pod pod, long nanos) {
+    byUid.merge(
+        pod.getMetadata().getUid(),
+        new Seen(pod, nanos, 0, false),
+        (seen, first) -> new Seen(seen.last(), nanos, seen.runningNanos(), seen.gone()));
+  }
+
+  @Override
+  public void eventReceived(Action action, Pod pod) {
+    if (action == Action.BOOKMARK || action == Action.ERROR) {
+      return;
+    }
+    long nanos = System.nanoTime();
+    boolean runs = "Running".equals(pod.getStatus().getPhase());
+    byUid.compute(
+        pod.getMetadata().getUid(),
+        (uid, seen) ->
+            new Seen(
+                pod,
+                seen == null ? nanos : seen.createdNanos(),
+                seen != null && seen.ran() ? seen.runningNanos() : runs ? nanos : 0,
+                action == Action.DELETED));
+  }
+
+  @Override
+  public void onClose(WatcherException cause) {
+    throw new IllegalStateException("the watch of the racing pods ended", cause);
+  }
+
+  Optional<Seen> get(String uid) {
+    return Optional.ofNullable(byUid.get(uid));
+  }
+
+  List<Seen> all() {
+    return List.copyOf(byUid.values());
+  }
+}
