@@ -172,7 +172,8 @@ final class PageIT {
             if (cell) touched.add(cell.dataset.key);
           })).observe(document.querySelector('.groups'),
               {subtree: true, attributes: true, childList: true, characterData: true});
-        }""");
+        }\
+        """);
     var change = new JsonObject().put("node", "node-3").put("index", 1);
     api.change(
         new JsonObject().put("gpus", new JsonArray().add(change.put("measured", measured(77)))));
