@@ -77,7 +77,8 @@ final class Controllers implements ReportListener {
     this.nodeLabels = new NodeLabels(this::mergePatch, deciding, this::advertises, clockMs);
     this.startupTaints = new StartupTaints(this::jsonPatch, deciding, clockMs, metrics);
     this.nodeUses = nodeUses(config.nodeUseAnnotation(), deciding, metrics);
-    this.unmutatedPods = new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics);
+    this.unmutatedPods =
+        new UnmutatedPods(config.schedulerName(), this::writeEvent, deciding, metrics);
     this.outdatedShares = new OutdatedShares(this::writeEvent, deciding, metrics);
     this.unknownCordons = new UnknownCordons(this::writeEvent, deciding);
   }

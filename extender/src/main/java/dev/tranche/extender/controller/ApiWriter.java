@@ -152,10 +152,7 @@ public final class ApiWriter implements ApiServer {
 
   private static Event event(PodFacts pod, String message) {
     return Events.warning(
-        Events.pod(pod.namespace(), pod.name(), pod.uid()),
-        UUID.randomUUID(),
-        REASON,
-        message);
+        Events.pod(pod.namespace(), pod.name(), pod.uid()), UUID.randomUUID(), REASON, message);
   }
 
   public void close() {

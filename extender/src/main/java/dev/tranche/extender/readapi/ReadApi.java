@@ -123,7 +123,8 @@ public final class ReadApi implements AutoCloseable {
     var remoteEndpoint =
         new Endpoint(vertx, rendering::of, byToken, stream::join, ANSWERED_MS_MAX, counted);
     var localEndpoint =
-        new Endpoint(vertx, rendering::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
+        new Endpoint(
+            vertx, rendering::of, new LocalHosts(), stream::join, ANSWERED_MS_MAX, counted);
     this.remote = new Port(vertx, transport, "api", remote, REMOTE, remoteEndpoint, metrics);
     this.local = new Port(vertx, transport, "api-local", local, LOCAL, localEndpoint, metrics);
     metrics.gauge(

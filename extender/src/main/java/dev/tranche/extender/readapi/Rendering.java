@@ -12,7 +12,6 @@ import io.vertx.core.json.JsonObject;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
-import java.util.function.BiFunction;
 
 /**
  * Answers as text, where the parameter {@code output} asks for it. Such requests come from kubectl,
@@ -22,21 +21,21 @@ final class Rendering {
   private static final String OUTPUT = "output";
 
   private final Vertx vertx;
-  private final BiFunction<Route, MultiMap, Future<Answer>> answers;
+  private final Endpoint.Answering answers;
 
   /**
    * @param answers in JSON
    */
-  Rendering(Vertx vertx, BiFunction<Route, MultiMap, Future<Answer>> answers) {
+  Rendering(Vertx vertx, Endpoint.Answering answers) {
     this.vertx = vertx;
     this.answers = answers;
   }
 
-  Future<Answer> of(Route route, MultiMap parameters) {
+  Future<Answer> of(Route route, MultiMap parameters, Buffer body) {
     List<String> asked = parameters.getAll(OUTPUT);
     Optional<Text> text = text(route);
     if (text.isEmpty() || asked.isEmpty()) {
-      return answers.apply(route, parameters);
+      return answers.of(route, parameters, body);
     }
     Optional<Output> output = asked.size() == 1 ? Output.of(asked.getFirst()) : Optional.empty();
     if (output.isEmpty()) {
@@ -47,7 +46,7 @@ final class Rendering {
     }
     var others = MultiMap.caseInsensitiveMultiMap().addAll(parameters).remove(OUTPUT);
     return answers
-        .apply(route, others)
+        .of(route, others, body)
         .compose(
             answer ->
                 vertx.executeBlocking(() -> rendered(answer, text.get(), output.get()), false));

@@ -133,7 +133,7 @@ public final class NodeEvaluator {
    */
   public ClusterSnapshot.Seen seenAfter(PodFacts pod, String node, List<Hold> more) {
     var present = new ClusterSnapshot.Present(before(pod), Set.of()).without(pod);
-    return fleet.seen(node, present, more, clockMs.getAsLong());
+    return snapshot.seen(node, present, more, clockMs.getAsLong());
   }
 
   /** Nodes' GPUs at one moment, as they are for a pod that holds none. */

@@ -277,7 +277,7 @@ class AdmissionsTest {
                 .setResource(RESOURCE)
                 .addContainers(container("main", "G" + i, 1 + random.nextInt(4)))
                 .build();
-        waiting.add(PendingAssignment.received(assignment, i, nowMs, Map.of()));
+        waiting.add(PendingAssignment.received(assignment, i, nowMs, Map.of(), 0));
       }
       PendingAssignment asking = waiting.get(random.nextInt(4) == 0 ? random.nextInt(pods) : 0);
       int size = PendingAssignment.size(asking.assignment().getContainers(0));
