@@ -12,6 +12,7 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.Optional;
 import java.util.concurrent.Semaphore;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -163,6 +164,8 @@ final class Endpoint implements Handler<HttpServerRequest> {
     HttpServerResponse response = request.response();
     // The permit is kept until the work is done and nothing is left to send.
     body(request)
+        // Nobody waits for a body that drips once its request was cut.
+        .timeout(answeredMsMax, TimeUnit.MILLISECONDS)
         .compose(
             body ->
                 body.isPresent()

@@ -77,7 +77,7 @@ record Problem(
         "Content too large",
         "the body is longer than %d MiB, which no Pod is".formatted(bytesMax >> 20),
         List.of(),
-        Map.of("Connection", "close"));
+        Map.of());
   }
 
   static Problem tooMany(String detail) {

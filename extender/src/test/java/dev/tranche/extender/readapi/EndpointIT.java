@@ -11,10 +11,13 @@ import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.json.JsonObject;
+import java.net.InetAddress;
+import java.net.Socket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Optional;
 import java.util.concurrent.BlockingQueue;
@@ -22,8 +25,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
 
 /** How much one port does at once, and for how long. */
+@Timeout(60)
 final class EndpointIT {
   private static final long LONG_MS = 60_000;
   private static final Answer FOUND = new Answer.Found(Buffer.buffer("{}"));
@@ -80,6 +85,34 @@ final class EndpointIT {
     assertThat(new JsonObject(get(server).get().body()).getString("detail"))
         .contains("are being answered");
     promises.forEach(promise -> promise.complete(FOUND));
+  }
+
+  @Test
+  void bodyThatDrips_givesItsPlaceBackWhenItIsCut() throws Exception {
+    HttpServer server = serve(100);
+    var sockets = new ArrayList<Socket>();
+    try {
+      for (int i = 0; i < Endpoint.AT_ONCE_MAX; i++) {
+        var socket = new Socket(InetAddress.getLoopbackAddress(), server.actualPort());
+        sockets.add(socket);
+        socket
+            .getOutputStream()
+            .write(
+                "POST /api/v1/what-if HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{"
+                    .getBytes(StandardCharsets.US_ASCII));
+      }
+      for (Socket socket : sockets) {
+        assertThat(new String(socket.getInputStream().readNBytes(12), StandardCharsets.US_ASCII))
+            .isEqualTo("HTTP/1.1 503");
+      }
+      CompletableFuture<HttpResponse<String>> next = get(server);
+      made.take().complete(FOUND);
+      assertThat(next.get().statusCode()).isEqualTo(200);
+    } finally {
+      for (Socket socket : sockets) {
+        socket.close();
+      }
+    }
   }
 
   @Test
