@@ -165,17 +165,7 @@ public final class Extender implements AutoCloseable {
         new PodWaker(readiness, ledger, evaluator, waiting, api::wake, metrics, Extender::nowMs);
 
     // What is written to Nodes and about pods.
-    this.controllers =
-        new Controllers(
-            config,
-            api,
-            this::loop,
-            this::deciding,
-            ledger,
-            loads,
-            evaluations,
-            metrics,
-            Extender::nowMs);
+    this.controllers = controllers();
 
     // The ports, and who leads.
     this.verbs =
@@ -202,6 +192,19 @@ public final class Extender implements AutoCloseable {
   private TokenReviewer tokenReviewer() {
     var account = config.serviceAccount();
     return new TokenReviewer(client, account.namespace(), account.name(), metrics);
+  }
+
+  private Controllers controllers() {
+    return new Controllers(
+        config,
+        api,
+        this::loop,
+        this::deciding,
+        ledger,
+        loads,
+        evaluations,
+        metrics,
+        Extender::nowMs);
   }
 
   private VerbsEndpointSlice verbsSlice() {
