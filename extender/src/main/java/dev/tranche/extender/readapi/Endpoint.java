@@ -178,8 +178,10 @@ final class Endpoint implements Handler<HttpServerRequest> {
                     : sent(request, answer))
         .onComplete(
             over -> {
-              vertx.cancelTimer(deadline);
               free.release();
+              if (response.ended() || response.closed()) {
+                vertx.cancelTimer(deadline);
+              }
             });
   }
 
