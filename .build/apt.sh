@@ -15,9 +15,18 @@ need_packages() {
     return 1
   fi
   echo "installing ${missing[*]}" >&2
-  # One machine may run several of our commands: wait for the package manager's lock.
+  # Several of our commands may need packages at once, and apt-get update waits for nobody.
+  local lock
+  exec {lock}>"${TMPDIR:-/tmp}/tranche-apt.lock"
+  flock "$lock"
+  # Others may hold the package manager's lock.
   local options=(-o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends)
   DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install "${missing[@]}" >&2 2>/dev/null ||
     { apt-get -qq update >&2 &&
       DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install "${missing[@]}" >&2; }
+  local status=$?
+  # By name: what a package has started may have inherited it.
+  flock -u "$lock"
+  exec {lock}>&-
+  return $status
 }

@@ -5,6 +5,19 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 
-found() { command -v chromium || command -v chromium-browser || command -v google-chrome; }
+# Ubuntu's package is a script that asks for a snap, so that only what starts counts.
+found() {
+  local browser
+  for browser in chromium chromium-browser google-chrome; do
+    if "$browser" --version >/dev/null 2>&1; then
+      command -v "$browser"
+      return
+    fi
+  done
+  return 1
+}
 
-found || { need_packages chromium >&2 && found; }
+found || { need_packages chromium >&2 && found; } || {
+  echo "error: no Chromium that starts. Install Google Chrome, or a Chromium that is no snap" >&2
+  exit 1
+}

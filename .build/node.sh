@@ -34,12 +34,14 @@ fetch() {
 # build FOLDER: shellcheck cannot see that cached() calls it.
 # shellcheck disable=SC2317,SC2329
 build() {
-  local platform sum registry=https://registry.npmjs.org
+  local platform sum registry=${npm_config_registry:-https://registry.npmjs.org}
   case $(uname -sm) in
     "Linux x86_64") platform=linux-x64 sum=61ecf27ad70afee991b671c28561eb497028294a67d132f9bbaac9ad73f81d3b ;;
+    "Linux aarch64") platform=linux-arm64 sum=fba3076c16d21e5d814577436bdcb782b9b66bed09c6fa8278298e8933288bbb ;;
     *) echo "error: install Node.js $oldest or newer with npm: none is pinned for $(uname -sm)" >&2; return 1 ;;
   esac
   need_packages curl ca-certificates
+  registry=${registry%/}
   fetch "$registry/node-$platform/-/node-$platform-$pinned.tgz" "$sum" "$1/node"
   fetch "$registry/npm/-/npm-$npm.tgz" 4bfba8a0c823024d1926ec9d97a37a00eb60fd2adf44b3d34a686fc32e8f51e4 "$1/lib/node_modules/npm"
   mkdir "$1/bin"

@@ -24,8 +24,10 @@ build_page() {
   local modules work node
   modules=$(modules)
   node=$("$here/node.sh")
-  work=$(mktemp -d)
-  cp -r "$web"/. "$work"
+  # In the folder, so that it goes with it where the build fails.
+  work=$1/.work
+  mkdir "$work"
+  cp -r "$web"/src "$web"/*.* "$work"
   ln -s "$modules/node_modules" "$work/node_modules"
   (
     cd "$work"
