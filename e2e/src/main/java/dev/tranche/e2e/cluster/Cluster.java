@@ -282,6 +282,7 @@ public final class Cluster implements AutoCloseable {
     private String kubernetesVersion = KUBERNETES_VERSION;
     private String name = "test-" + UUID.randomUUID().toString().substring(0, 8);
     private boolean kept;
+    private boolean quickKubelets;
 
     private Builder() {}
 
@@ -326,6 +327,12 @@ public final class Cluster implements AutoCloseable {
       return this;
     }
 
+    /** Lets kubelets report devices and read ConfigMaps sooner than by default. */
+    public Builder withQuickKubelets() {
+      quickKubelets = true;
+      return this;
+    }
+
     /** Another label for the cluster's containers. */
     public Builder label(String key, String value) {
       labels.put(key, value);
@@ -365,6 +372,10 @@ public final class Cluster implements AutoCloseable {
 
     List<String> serverArgs() {
       return serverArgs;
+    }
+
+    boolean quickKubelets() {
+      return quickKubelets;
     }
 
     List<Integer> nodePorts() {

@@ -20,8 +20,8 @@ final class Containers {
   static final String SHARED = "/opt/tranche-e2e/images";
   private static final Duration STARTUP = Duration.ofMinutes(3);
 
-  /** By default a kubelet tells of its devices every 10 s, and reads ConfigMaps every minute. */
-  private static final List<String> KUBELET_ARGS =
+  /** By default a kubelet reports its devices every 10 s, and reads ConfigMaps every minute. */
+  private static final List<String> QUICK_KUBELET =
       List.of("node-status-update-frequency=1s", "sync-frequency=10s");
 
   private final Cluster.Builder plan;
@@ -70,9 +70,11 @@ final class Containers {
     return agent;
   }
 
-  private static List<String> command(String role, Node node) {
+  private List<String> command(String role, Node node) {
     var command = new ArrayList<>(List.of(role, "--node-name=" + node.name()));
-    KUBELET_ARGS.forEach(arg -> command.add("--kubelet-arg=" + arg));
+    if (plan.quickKubelets()) {
+      QUICK_KUBELET.forEach(arg -> command.add("--kubelet-arg=" + arg));
+    }
     node.labels().forEach((key, value) -> command.add("--node-label=" + key + "=" + value));
     return command;
   }

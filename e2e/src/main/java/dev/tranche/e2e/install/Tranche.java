@@ -75,15 +75,21 @@ public final class Tranche implements AutoCloseable {
 
   /** Returns when every part is ready and every node offers its replicas. */
   public static Tranche start(Artifacts artifacts, Plan plan) {
+    return start(artifacts, plan, Cluster.builder());
+  }
+
+  /**
+   * @param builder of a cluster that has no nodes yet
+   */
+  public static Tranche start(Artifacts artifacts, Plan plan, Cluster.Builder builder) {
     plan.progress().accept("starting " + plan.nodes().size() + " nodes");
     var gpus = new LinkedHashMap<String, NodeGpus>();
-    var builder =
-        Cluster.builder()
-            .name(plan.name())
-            .imageTar(TestImages.busybox())
-            .imageTar(TestImages.kubeScheduler(KUBERNETES_VERSION))
-            .imageTar(artifacts.imageTar())
-            .nodePort(METRICS_PORT);
+    builder
+        .name(plan.name())
+        .imageTar(TestImages.busybox())
+        .imageTar(TestImages.kubeScheduler(KUBERNETES_VERSION))
+        .imageTar(artifacts.imageTar())
+        .nodePort(METRICS_PORT);
     var existing =
         plan.values().containsKey(MODE) ? new ExistingScheduler(plan.schedulerFolder()) : null;
     if (existing != null) {

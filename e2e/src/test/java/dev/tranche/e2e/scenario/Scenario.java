@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.api.ReplicaId;
+import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
@@ -77,7 +78,8 @@ abstract class Scenario {
                   "replicas"),
               false,
               step -> {});
-      Tranche tranche = Tranche.start(Artifacts.of(ROOT), plan);
+      Tranche tranche =
+          Tranche.start(Artifacts.of(ROOT), plan, Cluster.builder().withQuickKubelets());
       Runtime.getRuntime().addShutdownHook(new Thread(tranche::close));
       return tranche;
     }

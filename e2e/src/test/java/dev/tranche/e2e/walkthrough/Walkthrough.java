@@ -62,6 +62,7 @@ final class Walkthrough implements AutoCloseable {
     var gpus = new LinkedHashMap<String, NodeGpus>();
     var builder =
         Cluster.builder()
+            .withQuickKubelets()
             .name(name)
             .imageTar(TestImages.busybox())
             .imageTar(TestImages.kubeScheduler("v1.34.4"))
