@@ -104,8 +104,8 @@ collect() {
   while read -r line; do
     name=${line#* }
     name=${name#"${name%%[! ]*}"}
-    case $line in
-      "differs "*"device nodes: "* | "differs "*"spec: "*) expected+=("$name") ;;
+    case "${line%% *} $name" in
+      "differs device nodes: "* | "differs spec: "*) expected+=("$name") ;;
       *) differences+=("$profile: ${line%% *}: $name") ;;
     esac
   done < <(grep -E '^  (failed|differs) ' "$report" || true)
