@@ -75,7 +75,7 @@ compare() {
 # The report beside the profile.
 compare_all() {
   local file=$1 gpus bytes uuids
-  gpus=$(grep -c '^ *- index:' "$file")
+  gpus=$(grep -c '^ *- index:' "$file" || true)
   compare driver "$(value "$file" driver_version)" "$(sed -n 's/^  driver: //p' "$report")"
   compare GPUs "$gpus" "$(sentence nvmlDeviceGetCount_v2)"
   compare models "$(each "$gpus" "$(value "$file" name)")" "$(sentence nvmlDeviceGetName)"
@@ -90,11 +90,11 @@ compare_all() {
 
 # each COUNT TEXT: as a report writes it; the text has one line for all GPUs, or one for each.
 each() {
-  local index texts
+  local index texts comma=
   mapfile -t texts <<<"$2"
   for ((index = 0; index < $1; index++)); do
-    printf '%sGPU %d %s' "${comma:-}" "$index" "${texts[index]:-${texts[0]}}"
-    local comma=", "
+    printf '%sGPU %d %s' "$comma" "$index" "${texts[index]:-${texts[0]}}"
+    comma=", "
   done
 }
 
