@@ -18,10 +18,12 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** {@code kubectl tranche} as a user who has the rights of docs/kubectl.md and no others. */
+@Order(30)
 class KubectlPluginE2E extends Scenario {
   private static final String USER = "olivia";
   private static final String ROLE = "tranche-kubectl";

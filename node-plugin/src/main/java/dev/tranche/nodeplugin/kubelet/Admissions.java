@@ -46,7 +46,7 @@ final class Admissions {
       long nowMs) {
     list.ifPresent(assignments::listed);
     int size = request.getAllocationSize();
-    Optional<Found> likeliest = find(assignments.expected(), list, size);
+    Optional<Found> likeliest = likeliest(list, size);
     // Who is gone may never come, and its place be promised again. Only a name of its own is sure.
     Optional<Found> found =
         likeliest.filter(f -> assignments.isRetracted(f.podUid())).isPresent()
@@ -66,6 +66,15 @@ final class Admissions {
             reserved(found, list),
             whole);
     return new Preferred(answer, found);
+  }
+
+  /**
+   * Without a List whose assignment was retracted is the last to be thought of: it may never come.
+   */
+  private Optional<Found> likeliest(Optional<PodList> list, int size) {
+    Optional<Found> outstanding =
+        list.isPresent() ? Optional.empty() : find(assignments.outstanding(), list, size);
+    return outstanding.isPresent() ? outstanding : find(assignments.expected(), list, size);
   }
 
   private Optional<Found> find(List<PendingAssignment> pods, Optional<PodList> list, int size) {

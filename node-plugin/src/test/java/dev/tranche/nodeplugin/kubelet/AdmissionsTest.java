@@ -131,6 +131,14 @@ class AdmissionsTest {
   }
 
   @Test
+  void podThatIsGone_isNotGuessed_whereAnotherOfItsSizeWaits() {
+    assign("gone", container("main", "G0", 3));
+    assignments.retract("uid-gone", nowMs);
+    assign("waiting", container("main", "G1", 3));
+    assertOn("G1", ask(3, Optional.empty()));
+  }
+
+  @Test
   void podThatIsGone_isExpectedForAMinuteOnly() {
     assign("gone", container("main", "G0", 6));
     assignments.retract("uid-gone", nowMs);
