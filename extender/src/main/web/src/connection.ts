@@ -2,8 +2,10 @@
 import { signal } from "@preact/signals";
 import { apply, start } from "./store.ts";
 
-/** A calm stream says each 15 s that it is alive; so long without a byte, and we say that the data is old. */
-const SILENT_MS_MAX = 20_000;
+/** A calm stream says each 5 s that it is alive; so long without a byte, and we say that the data is old. */
+const SILENT_MS_MAX = 12_000;
+/** A snapshot may take longer to begin. */
+const FIRST_MS_MAX = 20_000;
 const AGAIN_MS = [500, 1_000, 2_000, 5_000];
 const TOKEN = "tranche-token";
 
@@ -20,6 +22,9 @@ export const nowMs = signal(Date.now());
 let token = sessionStorage.getItem(TOKEN) ?? "";
 let attempt = 0;
 let running: AbortController | undefined;
+let retry: ReturnType<typeof setTimeout> | undefined;
+/** When the running request began or last brought a byte. */
+let stirredMs = 0;
 
 export function useToken(value: string): void {
   token = value.trim();
@@ -42,18 +47,29 @@ export async function whyOf(answer: Response): Promise<string> {
 }
 
 export async function connect(): Promise<void> {
+  clearTimeout(retry);
   running?.abort();
   const mine = (running = new AbortController());
+  stirredMs = Date.now();
   try {
     const answer = await ask("stream", { signal: mine.signal, headers: { Accept: "text/event-stream" } });
     if (answer.ok && answer.body) {
       await read(answer.body);
       throw new Error("the extender closed the stream");
     }
-    refused(answer.status, await whyOf(answer));
+    const why = await whyOf(answer);
+    if (over(mine)) refused(answer.status, why);
   } catch (failure) {
-    if (running === mine) lost(failure instanceof Error ? failure.message : String(failure));
+    if (over(mine)) lost(failure instanceof Error ? failure.message : String(failure));
   }
+}
+
+/** False where another request has taken this one's place: its answer counts no more. */
+function over(request: AbortController): boolean {
+  request.abort();
+  if (running !== request) return false;
+  running = undefined;
+  return true;
 }
 
 function refused(status: number, why: string): void {
@@ -66,21 +82,29 @@ const lost = (why: string) => again({ state: "lost", why });
 
 function again(state: Connection): void {
   connection.value = state;
-  const mine = running;
-  setTimeout(() => running === mine && void connect(), AGAIN_MS[Math.min(attempt++, AGAIN_MS.length - 1)]);
+  clearTimeout(retry);
+  retry = setTimeout(() => void connect(), AGAIN_MS[Math.min(attempt++, AGAIN_MS.length - 1)]);
 }
 
 async function read(body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader();
   const text = new TextDecoder();
-  let rest = "";
+  // Only what is new is searched: a snapshot of many MiB comes in many chunks.
+  let pieces: string[] = [];
+  let newline = "";
   for (;;) {
     const { value, done } = await reader.read();
     if (done) return;
-    heardMs.value = Date.now();
-    const blocks = (rest + text.decode(value, { stream: true })).split("\n\n");
-    rest = blocks.pop()!;
-    blocks.forEach(event);
+    heardMs.value = stirredMs = Date.now();
+    const blocks = (newline + text.decode(value, { stream: true })).split("\n\n");
+    const last = blocks.pop()!;
+    for (const block of blocks) {
+      event(pieces.join("") + block);
+      pieces = [];
+    }
+    // It may be the first half of a separator.
+    newline = last.endsWith("\n") ? "\n" : "";
+    pieces.push(newline ? last.slice(0, -1) : last);
   }
 }
 
@@ -102,9 +126,8 @@ function event(block: string): void {
 
 setInterval(() => {
   nowMs.value = Date.now();
-  if (connection.value.state === "live" && nowMs.value - heardMs.value > SILENT_MS_MAX) {
-    running?.abort();
-    running = undefined;
-    lost("the stream fell silent");
+  const live = connection.value.state === "live";
+  if (running && nowMs.value - stirredMs > (live ? SILENT_MS_MAX : FIRST_MS_MAX) && over(running)) {
+    lost(live ? "the stream fell silent" : "no answer came");
   }
 }, 1_000);

@@ -9,11 +9,16 @@ export interface Filter {
 }
 
 type Test<T> = (row: T) => boolean;
+type Fields<T> = Readonly<Record<string, T>>;
+
+/** Only what we named: every object has a `constructor`, too. */
+const fieldOf = <T>(fields: Fields<T>, name: string | undefined) =>
+  name !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
 
 const has = (text: string | undefined, part: string) => (text ?? "").toLowerCase().includes(part);
 const any = () => true;
 
-const TEXTS: Record<string, { gpu: (gpu: Gpu, part: string) => boolean; pod?: (pod: Pod, part: string) => boolean }> = {
+const TEXTS: Fields<{ gpu: (gpu: Gpu, part: string) => boolean; pod?: (pod: Pod, part: string) => boolean }> = {
   model: { gpu: (gpu, part) => has(gpu.model, part) },
   node: { gpu: (gpu, part) => has(gpu.node, part), pod: (pod, part) => has(pod.node, part) },
   ns: {
@@ -28,7 +33,7 @@ const TEXTS: Record<string, { gpu: (gpu: Gpu, part: string) => boolean; pod?: (p
   uuid: { gpu: (gpu, part) => has(gpu.uuid, part) },
 };
 
-const NUMBERS: Record<string, (gpu: Gpu) => number | undefined> = {
+const NUMBERS: Fields<(gpu: Gpu) => number | undefined> = {
   load: (gpu) => times100(factsOf(gpu).load),
   granted: (gpu) => times100(factsOf(gpu).shareGranted),
   free: (gpu) => gpu.freeReplicas,
@@ -53,8 +58,8 @@ export function parse(text: string): Filter {
   for (const term of text.toLowerCase().split(/\s+/).filter(Boolean)) {
     const comparison = /^([a-z]+)(>=|<=|>|<|=)(\d+(?:\.\d+)?)%?$/.exec(term);
     const field = /^([a-z]+):(.*)$/.exec(term);
-    const number = comparison && NUMBERS[comparison[1]!];
-    const named = field && TEXTS[field[1]!];
+    const number = comparison && fieldOf(NUMBERS, comparison[1]);
+    const named = field && fieldOf(TEXTS, field[1]);
     if (number) {
       gpus.push((gpu) => {
         const value = number(gpu);

@@ -40,7 +40,7 @@ export function Instead() {
     return (
       <div class="empty">
         <b>No node has reported a GPU yet.</b>
-        <span>See whether the node plugins run: <code>kubectl get pods -A -l app.kubernetes.io/name=tranche -o wide</code></span>
+        <span>See whether the node plugins run: <code>kubectl get pods -A -l app.kubernetes.io/component=node-plugin -o wide</code></span>
       </div>
     );
   }
@@ -61,7 +61,7 @@ function AskToken({ why }: { why: string }) {
     <form class="empty" onSubmit={submit}>
       <b>This port asks for a token.</b>
       {why && <span role="alert">{why}</span>}
-      <span>A ServiceAccount's, bound to the ClusterRole tranche-viewer: <code>kubectl create token NAME</code></span>
+      <span>A ServiceAccount's, bound to the chart's ClusterRole for viewers: <code>kubectl create token NAME</code></span>
       <label>Token <input name="token" type="password" autocomplete="off" required /></label>
       <button>Show the cluster</button>
     </form>

@@ -26,7 +26,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 export interface Change {
   readonly time: string;
-  readonly gpus?: readonly (Row & { node: string; index: number })[];
+  readonly gpus?: readonly (Row & { node: string; uuid: string })[];
   /** uuids */
   readonly gpusRemoved?: readonly string[];
   readonly pods?: readonly (Row & { namespace: string; name: string })[];
@@ -36,23 +36,25 @@ export interface Change {
 }
 
 export function start(snapshot: Snapshot): void {
-  gpus.value = sorted(snapshot.gpus, gpuKey);
+  gpus.value = sorted(snapshot.gpus, gpuPlace);
   pods.value = sorted(snapshot.pods, podKey);
   summary.value = snapshot.summary;
   time.value = snapshot.time;
 }
 
 export function apply(change: Change): void {
-  gpus.value = merged(without(gpus.value, change.gpusRemoved, (gpu) => gpu.uuid), change.gpus, gpuKey);
-  pods.value = merged(without(pods.value, change.podsRemoved, podKey), change.pods, podKey);
+  gpus.value = merged(without(gpus.value, change.gpusRemoved, (gpu) => gpu.uuid), change.gpus, gpuKey, gpuPlace);
+  pods.value = merged(without(pods.value, change.podsRemoved, podKey), change.pods, podKey, podKey);
   if (change.summary && summary.value) summary.value = { ...summary.value, ...change.summary };
   time.value = change.time;
 }
 
 const order = new Intl.Collator("en", { numeric: true });
 
-const sorted = <T>(rows: readonly T[], key: (row: T) => string) =>
-  [...rows].sort((a, b) => order.compare(key(a), key(b)));
+const gpuPlace = (gpu: Gpu) => `${gpu.node}/${gpu.index}/${gpu.uuid}`;
+
+const sorted = <T>(rows: readonly T[], place: (row: T) => string) =>
+  [...rows].sort((a, b) => order.compare(place(a), place(b)));
 
 function without<T>(rows: readonly T[], removed: readonly string[] = [], key: (row: T) => string): readonly T[] {
   if (removed.length === 0) return rows;
@@ -64,6 +66,7 @@ function merged<T extends object, K extends object>(
   rows: readonly T[],
   changed: readonly (Row & K)[] = [],
   key: (row: T | K) => string,
+  place: (row: T) => string,
 ): readonly T[] {
   if (changed.length === 0) return rows;
   const changes = new Map(changed.map((row) => [key(row), row]));
@@ -73,7 +76,7 @@ function merged<T extends object, K extends object>(
     changes.delete(key(row));
     return patched(row, change);
   });
-  return changes.size === 0 ? kept : sorted([...kept, ...([...changes.values()] as unknown as T[])], key);
+  return changes.size === 0 ? kept : sorted([...kept, ...([...changes.values()] as unknown as T[])], place);
 }
 
 /** null: the field is there no more. */

@@ -111,5 +111,6 @@ export interface PodDetail extends Pod {
   };
 }
 
-export const gpuKey = (gpu: { node: string; index: number }) => `${gpu.node}/${gpu.index}`;
+/** By uuid, as MIG devices of one GPU share an index. */
+export const gpuKey = (gpu: { node: string; uuid: string }) => `${gpu.node}/${gpu.uuid}`;
 export const podKey = (pod: { namespace: string; name: string }) => `${pod.namespace}/${pod.name}`;

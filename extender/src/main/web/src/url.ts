@@ -10,7 +10,7 @@ export interface Place {
   readonly group: (typeof GROUPS)[number];
   readonly as: "map" | "table";
   readonly q: string;
-  /** `node/index` */
+  /** `node/uuid` */
   readonly gpu: string;
   /** `namespace/name` */
   readonly pod: string;

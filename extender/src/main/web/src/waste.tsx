@@ -39,7 +39,9 @@ const owners = computed(() => {
   const byNamespace = new Map<string, Pod[]>();
   for (const pod of shownPods.value) {
     if (!pod.granted) continue;
-    byNamespace.set(pod.namespace, [...(byNamespace.get(pod.namespace) ?? []), pod]);
+    const pods = byNamespace.get(pod.namespace);
+    if (pods) pods.push(pod);
+    else byNamespace.set(pod.namespace, [pod]);
   }
   return [...byNamespace]
     .map(([name, pods]) => ownerOf(name, pods))

@@ -18,6 +18,7 @@ import java.util.regex.Pattern;
  * @param grantedTenths tenths of a GPU
  * @param smPercent of the measured GPUs; -1: none is measured
  * @param usedGib of the measured GPUs
+ * @param totalGib likewise; of all where none is measured
  */
 public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, long totalGib) {
   /** A change of the load below this is not worth a write. */
@@ -52,6 +53,7 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
     double sm = 0;
     int measured = 0;
     long usedBytes = 0;
+    long measuredBytes = 0;
     long totalBytes = 0;
     for (GpuView gpu : gpus) {
       granted += (double) (gpu.replicas() - gpu.freeReplicas()) / gpu.replicas();
@@ -61,6 +63,7 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
       if (reading.isPresent()) {
         measured++;
         sm += reading.get().smMean();
+        measuredBytes += gpu.memoryUsableBytes();
         usedBytes += reading.get().memoryUsedBytes();
       }
     }
@@ -70,7 +73,7 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
             gpus.size(),
             measured == 0 ? NOT_MEASURED : (int) Math.round(sm / measured * PERCENT),
             measured == 0 ? 0 : Math.round(usedBytes / GIB),
-            Math.round(totalBytes / GIB)));
+            Math.round((measured == 0 ? totalBytes : measuredBytes) / GIB)));
   }
 
   /** Empty where it was not written by us, or by a version with other words. */
@@ -108,8 +111,13 @@ public record NodeUse(int grantedTenths, int gpus, int smPercent, long usedGib, 
   String text(Instant now) {
     String use =
         smPercent == NOT_MEASURED
-            ? "%d GiB memory, use not measured".formatted(totalGib)
-            : "%d%% SM load, %d of %d GiB memory used".formatted(smPercent, usedGib, totalGib);
+            ? String.format(Locale.ROOT, "%d GiB memory, use not measured", totalGib)
+            : String.format(
+                Locale.ROOT,
+                "%d%% SM load, %d of %d GiB memory used",
+                smPercent,
+                usedGib,
+                totalGib);
     return String.format(
         Locale.ROOT,
         "%d.%d of %d GPUs granted, %s, as of %s",

@@ -8,6 +8,8 @@ import io.vertx.core.MultiMap;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpHeaders;
+import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.http.HttpServerResponse;
 import java.util.Optional;
@@ -101,9 +103,17 @@ final class Endpoint implements Handler<HttpServerRequest> {
                   + " /api/v1/openapi.json"));
     } else if (!route.get().method().equals(request.method())) {
       refuse(request, Problem.methodNotAllowed(route.get().method().name()));
+    } else if (request.method().equals(HttpMethod.POST) && !isJson(request)) {
+      refuse(request, Problem.notJson(String.valueOf(request.getHeader(HttpHeaders.CONTENT_TYPE))));
     } else {
       guarded(request, route.get(), seen);
     }
+  }
+
+  /** kubectl names no type. What a page of another origin may send unasked is not JSON. */
+  private static boolean isJson(HttpServerRequest request) {
+    String type = request.getHeader(HttpHeaders.CONTENT_TYPE);
+    return type == null || type.split(";", 2)[0].strip().equalsIgnoreCase("application/json");
   }
 
   private void guarded(HttpServerRequest request, Route route, Runnable seen) {

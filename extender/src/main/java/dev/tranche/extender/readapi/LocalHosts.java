@@ -3,6 +3,8 @@ package dev.tranche.extender.readapi;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.HostAndPort;
+import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -13,21 +15,35 @@ import java.util.Set;
 final class LocalHosts implements Endpoint.Guard {
   private static final Set<String> NAMES = Set.of("localhost", "127.0.0.1", "::1", "[::1]");
 
+  private static final Set<String> OTHER_SITES = Set.of("cross-site", "same-site");
+
   @Override
   public Future<Optional<Problem>> refusal(HttpServerRequest request, Route route) {
+    // A page of another origin could ask through its reader's browser, though not read the answer.
+    String site = request.getHeader("Sec-Fetch-Site");
+    if (site != null && OTHER_SITES.contains(site)) {
+      return refused(
+          "a page of another origin asks",
+          new Problem.Invalid("Sec-Fetch-Site", site, "same-origin and none"));
+    }
     HostAndPort authority = request.authority();
     if (authority != null && NAMES.contains(authority.host())) {
       return Future.succeededFuture(Optional.empty());
     }
     String sent = authority == null ? "" : authority.host();
-    var invalid = new Problem.Invalid("Host", sent, "localhost, 127.0.0.1 and [::1]");
+    return refused(
+        "the header Host has to be localhost, 127.0.0.1 or [::1]",
+        new Problem.Invalid("Host", sent, "localhost, 127.0.0.1 and [::1]"));
+  }
+
+  private static Future<Optional<Problem>> refused(String why, Problem.Invalid invalid) {
     return Future.succeededFuture(
         Optional.of(
             new Problem(
                 403,
                 "Forbidden",
-                "this port is for kubectl port-forward; the header Host has to be localhost, 127.0.0.1 or [::1]",
-                java.util.List.of(invalid),
-                java.util.Map.of())));
+                "this port is for kubectl port-forward; " + why,
+                List.of(invalid),
+                Map.of())));
   }
 }

@@ -49,7 +49,9 @@ final class PodBody {
     if (pod == null || !"Pod".equals(pod.getKind())) {
       return refused("kind", pod == null ? "" : String.valueOf(pod.getKind()), "Pod; " + ALLOWED);
     }
-    if (pod.getSpec() == null || pod.getSpec().getContainers().isEmpty()) {
+    if (pod.getSpec() == null
+        || pod.getSpec().getContainers() == null
+        || pod.getSpec().getContainers().isEmpty()) {
       return refused("spec.containers", "", "one container at least; " + ALLOWED);
     }
     name(pod);

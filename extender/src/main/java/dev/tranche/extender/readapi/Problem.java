@@ -80,6 +80,15 @@ record Problem(
         Map.of());
   }
 
+  static Problem notJson(String type) {
+    return new Problem(
+        415,
+        "Unsupported media type",
+        "the body has to be a Pod as application/json",
+        List.of(new Invalid("Content-Type", type, "application/json")),
+        Map.of());
+  }
+
   static Problem tooMany(String detail) {
     return new Problem(429, "Too many requests", detail, List.of(), Map.of(RETRY_AFTER, "1"));
   }

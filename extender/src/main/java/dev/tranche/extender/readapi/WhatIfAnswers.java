@@ -15,6 +15,7 @@ import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -86,16 +87,31 @@ final class WhatIfAnswers {
                 posted ->
                     vertx.executeBlocking(
                         () -> answer(posted, Integer.parseInt(count), sent != null), false));
-    return answered.onComplete(over -> free.release());
+    return answered.onComplete(over -> free.release()).recover(WhatIfAnswers::late);
   }
 
   private static Future<Answer> refused(Problem problem) {
     return Future.succeededFuture(new Answer.Refused(problem));
   }
 
+  /** The loop was busy for longer than is waited for it. */
+  private static Future<Answer> late(Throwable failure) {
+    return failure.getCause() instanceof TimeoutException
+        ? refused(Problem.unavailable("the extender is busy; ask again in a second"))
+        : Future.failedFuture(failure);
+  }
+
   private Answer answer(Buffer body, int count, boolean counts) {
     return switch (pods.parse(body)) {
       case Parsed.Refused(Problem problem) -> new Answer.Refused(problem);
+      case Parsed.Valid pod when count > 1 && whatIf.get().packs(pod.pod()) ->
+          new Answer.Refused(
+              Problem.badRequest(
+                  new Problem.Invalid(
+                      COUNT,
+                      String.valueOf(count),
+                      "1, because the pod's policy is packed, which goes by the CPU and memory that"
+                          + " each pod leaves")));
       case Parsed.Valid pod -> {
         var question =
             new WhatIf.Question(

@@ -8,6 +8,7 @@ import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BooleanSupplier;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Predicate;
@@ -83,6 +84,12 @@ public final class NodeEvaluator {
   /** {@link #evaluate} for many nodes at one moment. */
   public ForPod forPod(PodFacts pod) {
     return new ForPod(pod);
+  }
+
+  /** Whether a decision that begins now has taken too long. */
+  public BooleanSupplier lateFromNow() {
+    long untilMs = clockMs.getAsLong() + DECIDE_WITHIN_MS;
+    return () -> clockMs.getAsLong() > untilMs;
   }
 
   /** Many nodes at one moment, for one pod; good until an event is applied. */

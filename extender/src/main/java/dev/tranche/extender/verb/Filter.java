@@ -21,6 +21,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /** Which of the nodes that kube-scheduler names have a GPU for the pod. */
@@ -135,7 +136,7 @@ public final class Filter {
     }
     spare(pod, all.total());
     explanations.filtered(pod, evaluator.policyOf(pod), fitting, refused);
-    @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, now) : null;
+    @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, now::late) : null;
     if (wait != null) {
       return wait;
     }
@@ -200,7 +201,7 @@ public final class Filter {
 
   /** Why nothing would be decided on a pod that is refused everywhere; changes nothing. */
   Optional<String> undecided(PodFacts pod, List<NodeFit> everywhere) {
-    return transientOnly(pod, everywhere, evaluator.forPod(pod))
+    return transientOnly(pod, everywhere, evaluator.lateFromNow())
             instanceof Answer.Undecided(var why)
         ? Optional.of(why)
         : Optional.empty();
@@ -208,13 +209,13 @@ public final class Filter {
 
   /** Null when something that lasts stands in the way everywhere. */
   private @Nullable Answer transientOnly(
-      PodFacts pod, List<NodeFit> refused, NodeEvaluator.ForPod now) {
+      PodFacts pod, List<NodeFit> refused, BooleanSupplier late) {
     Optional<String> awaiting = readiness.awaitingFirstReports();
     if (awaiting.isPresent() && refused.stream().anyMatch(NodeFit::silent)) {
       return new Answer.Undecided(awaiting.get());
     }
     for (NodeFit evaluation : refused) {
-      if (now.late()) {
+      if (late.getAsBoolean()) {
         return new Answer.Undecided(NodeEvaluator.LATE);
       }
       if (couldChange(evaluation) && fitsSettled(pod, evaluation.node())) {

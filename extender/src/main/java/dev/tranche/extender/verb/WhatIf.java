@@ -27,7 +27,8 @@ import java.util.function.Supplier;
 
 /**
  * What filter and prioritize would decide on a pod now, and on more of it after it. Nothing is held
- * or remembered. The loop only says what it knows; nodes are judged on a worker.
+ * or remembered. The loop says what it knows; nodes are judged on a worker. Under policy packed the
+ * loop chooses, too, once a question.
  */
 public final class WhatIf {
   /** Pods that are placed one after the other. */
@@ -91,6 +92,11 @@ public final class WhatIf {
       Map<Exclusion, Integer> excluded,
       Optional<String> undecided,
       boolean late) {}
+
+  /** Of such a pod only one can be foretold: what it leaves of CPU and memory is not known. */
+  public boolean packs(PodFacts pod) {
+    return evaluator.policyOf(pod, false) == Policy.PACKED;
+  }
 
   /** On a worker. */
   public Answer answer(Question question, OnLoop loop) {

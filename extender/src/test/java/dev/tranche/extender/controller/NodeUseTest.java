@@ -2,7 +2,13 @@ package dev.tranche.extender.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.extender.verb.FakeWorld.Gpu;
 import java.time.Instant;
+import java.util.Locale;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -20,6 +26,33 @@ final class NodeUseTest {
     assertThat(new NodeUse(0, 1, -1, 0, 16).text(NOW))
         .isEqualTo(
             "0.0 of 1 GPUs granted, 16 GiB memory, use not measured, as of 2026-11-23T20:14:31Z");
+  }
+
+  @Test
+  void memory_isThatOfTheMeasuredGpus() {
+    var world = new FakeWorld(Policy.LOAD);
+    world.report(
+        "a",
+        Map.of("a0", new LoadReading(4 * FakeWorld.GIB, 0.5, 0, world.nowMs)),
+        new Gpu("a0", 0, 0),
+        new Gpu("a1", 0, 0));
+    assertThat(NodeUse.of(world.evaluator.gpus().apply("a"), world.loads, "a"))
+        .contains(new NodeUse(0, 2, 50, 4, 10));
+    world.report("a", Map.of(), new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));
+    world.nowMs += 60_000;
+    assertThat(NodeUse.of(world.evaluator.gpus().apply("a"), world.loads, "a"))
+        .contains(new NodeUse(0, 2, -1, 0, 20));
+  }
+
+  @Test
+  void digits_areThoseThatAreReadBack() {
+    Locale before = Locale.getDefault(Locale.Category.FORMAT);
+    Locale.setDefault(Locale.Category.FORMAT, Locale.forLanguageTag("ar-EG-u-nu-arab"));
+    try {
+      assertThat(USE.text(NOW)).isEqualTo(TEXT);
+    } finally {
+      Locale.setDefault(Locale.Category.FORMAT, before);
+    }
   }
 
   @Test

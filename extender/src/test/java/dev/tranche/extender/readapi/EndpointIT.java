@@ -26,6 +26,8 @@ import java.util.concurrent.LinkedBlockingQueue;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 /** How much one port does at once, and for how long. */
 @Timeout(60)
@@ -142,6 +144,62 @@ final class EndpointIT {
     assertThat(get(server, "/api/v1/gpus").get().statusCode()).isEqualTo(500);
   }
 
+  /**
+   * A page of a stranger may post to this host, and open its stream, though not read the answer.
+   */
+  @ParameterizedTest
+  @CsvSource({"cross-site, 403", "same-site, 403", "same-origin, 200", "none, 200"})
+  void pagesOfOthers_mayNotAskThroughTheBrowser(String site, int status) throws Exception {
+    HttpServer server = listen(answering(new LocalHosts()));
+    var request = HttpRequest.newBuilder(uri(server, "/api/v1/gpus"));
+    HttpResponse<String> answer =
+        http.send(
+            request.header("Sec-Fetch-Site", site).build(), HttpResponse.BodyHandlers.ofString());
+    assertThat(answer.statusCode()).isEqualTo(status);
+    if (status == 403) {
+      OpenApi.assertIs("Problem", answer.body());
+      assertThat(answer.body()).contains("Sec-Fetch-Site", site);
+    }
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "text/plain, 415",
+    "application/x-www-form-urlencoded, 415",
+    "application/jsonx, 415",
+    "application/json, 200",
+    "Application/JSON; charset=utf-8, 200",
+    "'', 200"
+  })
+  void whatIsPosted_isJson_orSaysNotWhatItIs(String type, int status) throws Exception {
+    HttpServer server = listen(answering(new LocalHosts()));
+    var request =
+        HttpRequest.newBuilder(uri(server, "/api/v1/what-if"))
+            .POST(HttpRequest.BodyPublishers.ofString("{}"));
+    if (!type.isEmpty()) {
+      request.header("Content-Type", type);
+    }
+    HttpResponse<String> answer = http.send(request.build(), HttpResponse.BodyHandlers.ofString());
+    assertThat(answer.statusCode()).isEqualTo(status);
+    if (status == 415) {
+      OpenApi.assertIs("Problem", answer.body());
+    }
+  }
+
+  private Endpoint answering(Endpoint.Guard guard) {
+    return new Endpoint(
+        vertx,
+        (route, parameters, body) -> Future.succeededFuture(FOUND),
+        guard,
+        reader -> Future.failedFuture("nobody streams"),
+        LONG_MS,
+        metrics);
+  }
+
+  private static URI uri(HttpServer server, String path) {
+    return URI.create("http://127.0.0.1:" + server.actualPort() + path);
+  }
+
   private double count(String what) {
     return registry.get("tranche.extender.read.api." + what).counter().count();
   }
@@ -170,8 +228,7 @@ final class EndpointIT {
   }
 
   private CompletableFuture<HttpResponse<String>> get(HttpServer server, String path) {
-    var uri = URI.create("http://127.0.0.1:" + server.actualPort() + path);
     return http.sendAsync(
-        HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+        HttpRequest.newBuilder(uri(server, path)).build(), HttpResponse.BodyHandlers.ofString());
   }
 }

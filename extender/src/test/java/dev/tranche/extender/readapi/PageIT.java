@@ -7,6 +7,7 @@ import static dev.tranche.extender.readapi.ScriptedApi.held;
 import static dev.tranche.extender.readapi.ScriptedApi.measured;
 import static dev.tranche.extender.readapi.ScriptedApi.snapshot;
 import static dev.tranche.extender.readapi.ScriptedApi.waiting;
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.microsoft.playwright.Browser;
@@ -19,6 +20,7 @@ import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.net.URLEncoder;
 import java.nio.file.Files;
 import java.util.List;
 import java.util.Queue;
@@ -36,12 +38,12 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The web page in a real browser, whatever the API says. */
 final class PageIT {
-  private static final Vertx VERTX = Vertx.vertx();
   private static final String HOSTILE = "<script>alert(1)</script>";
   private static Chromium chromium;
   private static String axe;
 
-  private final ScriptedApi api = new ScriptedApi(VERTX);
+  private final Vertx vertx = Vertx.vertx();
+  private final ScriptedApi api = new ScriptedApi(vertx);
 
   /** What no test may cause. */
   private final Queue<String> forbidden = new ConcurrentLinkedQueue<>();
@@ -57,7 +59,6 @@ final class PageIT {
   @AfterAll
   static void shut() {
     chromium.close();
-    VERTX.close().toCompletionStage().toCompletableFuture().join();
   }
 
   @BeforeEach
@@ -84,6 +85,7 @@ final class PageIT {
   void nothingForbidden_wasDone() {
     page.context().close();
     api.close();
+    vertx.close().toCompletionStage().toCompletableFuture().join();
     assertThat(forbidden).isEmpty();
   }
 
@@ -135,11 +137,58 @@ final class PageIT {
     assertThat(broken).containsText("unhealthy");
   }
 
+  private static JsonObject changed(String node, int index, String uuid) {
+    return new JsonObject().put("node", node).put("index", index).put("uuid", uuid);
+  }
+
+  @Test
+  void devicesOfOneIndex_areKnownByTheirUuids() {
+    api.snapshot =
+        snapshot(
+            List.of(
+                gpu("node-a", 0, 22).put("uuid", "MIG-2"),
+                gpu("node-a", 0, 11).put("uuid", "MIG-1")),
+            List.of());
+    go("");
+    assertThat(cells().first()).containsText("11");
+    var first = changed("node-a", 0, "MIG-1").put("measured", measured(33));
+    var second = changed("node-a", 0, "MIG-2").put("measured", measured(44));
+    api.change(new JsonObject().put("gpus", new JsonArray().add(second).add(first)));
+    assertThat(cells().first()).containsText("33");
+    assertThat(cells().last()).containsText("44");
+    assertThat(cells()).hasCount(2);
+    cells().last().click();
+    assertThat(page.locator(".drawer")).containsText("MIG-2");
+    assertThat(page.url()).contains("gpu=node-a%2FMIG-2");
+    page.reload();
+    assertThat(page.locator(".drawer")).containsText("MIG-2");
+  }
+
+  /** Each byte as a chunk of its own, so that every place is once the end of a chunk. */
+  @Test
+  void events_areReadWhateverTheChunksAre() {
+    page.addInitScript(
+        """
+        const fetched = window.fetch;
+        const bytes = new TransformStream({
+          transform: (chunk, out) => chunk.forEach((_, at) => out.enqueue(chunk.slice(at, at + 1)))
+        });
+        window.fetch = (...request) => fetched(...request).then(
+            answer => new Response(answer.body.pipeThrough(bytes), {status: answer.status}));
+        """);
+    go("");
+    assertThat(cells()).hasCount(3);
+    var change = changed("node-a", 0, "GPU-node-a-0").put("measured", measured(17));
+    api.change(new JsonObject().put("gpus", new JsonArray().add(change)));
+    assertThat(cell("node-a GPU 0")).containsText("17");
+    assertThat(page.locator(".status")).hasText("live");
+  }
+
   @Test
   void changes_areShown() {
     go("");
     assertThat(cells()).hasCount(3);
-    var change = new JsonObject().put("node", "node-a").put("index", 0);
+    var change = changed("node-a", 0, "GPU-node-a-0");
     api.change(
         new JsonObject()
             .put("gpus", new JsonArray().add(change.put("measured", measured(17))))
@@ -174,11 +223,11 @@ final class PageIT {
               {subtree: true, attributes: true, childList: true, characterData: true});
         }\
         """);
-    var change = new JsonObject().put("node", "node-3").put("index", 1);
+    var change = changed("node-3", 1, "GPU-node-3-1");
     api.change(
         new JsonObject().put("gpus", new JsonArray().add(change.put("measured", measured(77)))));
     assertThat(cell("node-3 GPU 1,")).hasAccessibleName(Pattern.compile("load 77"));
-    assertThat((List<?>) page.evaluate("[...touched]")).isEqualTo(List.of("node-3/1"));
+    assertThat((List<?>) page.evaluate("[...touched]")).isEqualTo(List.of("node-3/GPU-node-3-1"));
   }
 
   @Test
@@ -215,11 +264,16 @@ final class PageIT {
     assertThat(cells()).hasCount(left);
   }
 
-  @Test
-  void filter_saysWhatItDoesNotKnow_andWhenNothingIsLeft() {
-    go("?q=colour%3Ared");
+  @ParameterizedTest
+  @ValueSource(strings = {"colour:red", "colour>1", "constructor:x", "constructor>1"})
+  void filter_saysWhatItDoesNotKnow(String text) {
+    go("?q=" + URLEncoder.encode(text, UTF_8));
     assertThat(page.getByRole(AriaRole.ALERT))
-        .containsText("\"colour:red\" is no filter. Allowed: words, model:");
+        .containsText("\"%s\" is no filter. Allowed: words, model:".formatted(text));
+  }
+
+  @Test
+  void filter_saysWhenNothingIsLeft() {
     go("?q=nothing");
     page.getByText("Clear the filter").click();
     assertThat(cells()).hasCount(3);
@@ -235,7 +289,7 @@ final class PageIT {
     page.keyboard().press("ArrowRight");
     page.keyboard().press("Enter");
     assertThat(page.getByRole(AriaRole.DIALOG)).containsText("XID 79");
-    assertThat(page.url()).contains("gpu=node-b%2F0");
+    assertThat(page.url()).contains("gpu=node-b%2FGPU-node-b-0");
     page.keyboard().press("Escape");
     assertThat(cell("node-b GPU 0")).isFocused();
     page.keyboard().press("?");
@@ -252,7 +306,7 @@ final class PageIT {
 
   @Test
   void links_openWhatTheySay_andBackGoesBack() {
-    go("?gpu=node-a/0");
+    go("?gpu=node-a/GPU-node-a-0");
     Locator drawer = page.locator(".drawer");
     assertThat(drawer).containsText("GPU-node-a-0");
     drawer.getByText("team-a/trainer").click();
@@ -309,6 +363,7 @@ final class PageIT {
     api.authorization = "Bearer secret";
     go("");
     assertThat(page.locator("form")).containsText("asks for a token");
+    assertThat(page.locator("form")).not().containsText("tranche");
     check("token");
     page.getByLabel("Token").fill("secret");
     page.keyboard().press("Enter");
@@ -316,6 +371,81 @@ final class PageIT {
     assertThat(page.url()).doesNotContain("secret");
     page.reload();
     assertThat(cells()).hasCount(3);
+  }
+
+  @Test
+  void answerThatDoesNotCome_isAskedForAgain() throws Exception {
+    page.clock().install();
+    api.answer = ScriptedApi.Answer.NONE;
+    go("");
+    api.unfinished.acquire();
+    page.clock().fastForward(30_000);
+    assertThat(page.locator("main")).containsText("The extender does not answer");
+    api.answer = ScriptedApi.Answer.WHOLE;
+    assertThat(cells()).hasCount(3);
+
+    api.answer = ScriptedApi.Answer.HEAD_ONLY;
+    api.unfinished.drainPermits();
+    api.comeBack(api.goAway());
+    api.unfinished.acquire();
+    api.answer = ScriptedApi.Answer.WHOLE;
+    page.clock().fastForward(30_000);
+    assertThat(page.locator(".status")).hasText("live");
+  }
+
+  @Test
+  void answerToAnOldToken_isNotHeeded() throws Exception {
+    api.refusal = Problem.unauthorized("send a token");
+    go("");
+    assertThat(page.locator("form")).containsText("asks for a token");
+    api.refusal = Problem.of(403, "Forbidden", "no");
+    for (var answer : List.of(ScriptedApi.Answer.HEAD_ONLY, ScriptedApi.Answer.NONE)) {
+      api.answer = answer;
+      page.getByLabel("Token").fill("token-" + answer);
+      page.keyboard().press("Enter");
+      api.unfinished.acquire();
+    }
+    assertThat(page.locator("form")).containsText("asks for a token");
+    assertThat(page.locator("main")).not().containsText("No permission");
+  }
+
+  @Test
+  void decision_staysWhereTheExtenderIsBusy_andIsNotAskedForUnseen() {
+    page.clock().install();
+    api.pod.put("decision", decision("it went to the emptiest"));
+    go("?pod=team-b/server");
+    Locator drawer = page.locator(".drawer");
+    assertThat(drawer).containsText("it went to the emptiest");
+    api.podRefusal = Problem.tooMany("ask again in a second");
+    for (int i = 0; i < 2; i++) {
+      page.waitForResponse(
+          answer -> answer.status() == 429, () -> page.clock().fastForward(10_000));
+    }
+    assertThat(drawer).containsText("it went to the emptiest");
+
+    api.podRefusal = null;
+    api.pod = api.pod.copy().put("decision", decision("it went to the fullest"));
+    page.clock().fastForward(10_000);
+    assertThat(drawer).containsText("it went to the fullest");
+
+    page.evaluate("Object.defineProperty(document, 'hidden', {value: true, configurable: true})");
+    var asked = new ConcurrentLinkedQueue<String>();
+    page.onRequest(request -> asked.add(request.url()));
+    page.clock().fastForward(10_000);
+    page.clock().fastForward(10_000);
+    assertThat(asked).isEmpty();
+    page.evaluate("delete document.hidden");
+    page.waitForRequest("**/pods/**", () -> page.clock().fastForward(10_000));
+  }
+
+  private static JsonObject decision(String note) {
+    return new JsonObject()
+        .put("policy", "load")
+        .put("note", note)
+        .put("fitted", new JsonArray())
+        .put("fittedCount", 0)
+        .put("refused", new JsonArray())
+        .put("refusedCount", 0);
   }
 
   @Test
@@ -341,6 +471,8 @@ final class PageIT {
     api.snapshot = snapshot(List.of(), List.of());
     go("");
     assertThat(page.locator("main")).containsText("No node has reported a GPU yet");
+    // The chart may have another name.
+    assertThat(page.locator("main code")).not().containsText("tranche");
     check("empty");
     go("?view=waiting");
     assertThat(page.locator("main")).containsText("No pod waits for a GPU");
@@ -378,9 +510,9 @@ final class PageIT {
 
   @Test
   void behindAPathPrefix_allIsFound() {
-    HttpClient client = VERTX.createHttpClient();
+    HttpClient client = vertx.createHttpClient();
     HttpServer proxy =
-        VERTX
+        vertx
             .createHttpServer()
             .requestHandler(
                 request ->
@@ -413,9 +545,9 @@ final class PageIT {
   @ParameterizedTest
   @CsvSource({
     "LIGHT, ''", "LIGHT, ?as=table", "LIGHT, ?view=waiting", "LIGHT, ?view=waste",
-        "LIGHT, ?gpu=node-a/0",
+        "LIGHT, ?gpu=node-a/GPU-node-a-0",
     "DARK, ''", "DARK, ?as=table", "DARK, ?view=waiting", "DARK, ?view=waste",
-        "DARK, ?gpu=node-b/0",
+        "DARK, ?gpu=node-b/GPU-node-b-0",
   })
   void axe_findsNothing(ColorScheme theme, String query) {
     page.context().close();

@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
+import java.util.concurrent.Semaphore;
 import org.jspecify.annotations.Nullable;
 
 /** The page's real files, and an API that says what a test wants. */
@@ -28,6 +29,21 @@ final class ScriptedApi implements AutoCloseable {
   volatile String authorization = "none";
 
   volatile JsonObject pod = new JsonObject();
+
+  /** Instead of {@link #pod}; null: the pod. */
+  volatile @Nullable Problem podRefusal;
+
+  /** How much of an answer comes. */
+  volatile Answer answer = Answer.WHOLE;
+
+  /** A permit for each answer that was not whole. */
+  final Semaphore unfinished = new Semaphore(0);
+
+  enum Answer {
+    WHOLE,
+    HEAD_ONLY,
+    NONE
+  }
 
   ScriptedApi(Vertx vertx) {
     this.vertx = vertx;
@@ -54,14 +70,23 @@ final class ScriptedApi implements AutoCloseable {
     }
     Problem problem = refusal;
     HttpServerResponse response = request.response();
-    if (problem != null && !authorization.equals(request.getHeader("Authorization"))) {
+    if (answer == Answer.NONE) {
+      unfinished.release();
+    } else if (answer == Answer.HEAD_ONLY) {
+      int status = problem == null ? 200 : problem.status();
+      var _ = response.setStatusCode(status).setChunked(true).write("{");
+      unfinished.release();
+    } else if (problem != null && !authorization.equals(request.getHeader("Authorization"))) {
       response.setStatusCode(problem.status()).end(problem.json().toBuffer());
     } else if ("/api/v1/stream".equals(request.path())) {
       response.setChunked(true).putHeader("Content-Type", "text/event-stream");
       write(response, "snapshot", snapshot);
       readers.add(response);
     } else {
-      response.putHeader("Content-Type", "application/json").end(pod.toBuffer());
+      Problem refused = podRefusal;
+      response.setStatusCode(refused == null ? 200 : refused.status());
+      response.putHeader("Content-Type", "application/json");
+      response.end(refused == null ? pod.toBuffer() : refused.json().toBuffer());
     }
   }
 

@@ -9,6 +9,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.Exclusion;
+import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import java.util.ArrayList;
 import java.util.List;
@@ -186,6 +187,17 @@ final class WhatIfTest {
             HERE);
     assertThat(answer.excluded()).containsEntry(Exclusion.TAINTS, 1);
     assertThat(answer.places().getFirst().fit().node()).isEqualTo("b");
+  }
+
+  @Test
+  void questionsThatFitNowhere_leaveWhatTheVerbsRemember() {
+    world.report("a", new Gpu("a0", 0, 0));
+    PodFacts pod = FakeWorld.pod("p", 3);
+    NodeFit known = world.evaluator.evaluate(pod, "a");
+    for (int i = 0; i < 30; i++) {
+      assertThat(ask(FakeWorld.pod("q", 3, "tranche.dev/gpu-model=M" + i), 1).places()).isEmpty();
+    }
+    assertThat(world.evaluator.evaluate(pod, "a")).isSameAs(known);
   }
 
   /** kube-scheduler is told to try again where only what passes by itself stands in the way. */

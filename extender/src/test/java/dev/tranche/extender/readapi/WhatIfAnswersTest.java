@@ -1,0 +1,97 @@
+package dev.tranche.extender.readapi;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.api.Names;
+import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.state.Loop;
+import dev.tranche.extender.verb.FakeWorld;
+import dev.tranche.extender.verb.WhatIf;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import java.util.List;
+import java.util.Optional;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.TimeoutException;
+import java.util.function.Supplier;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+final class WhatIfAnswersTest {
+  private static final String SPEC =
+      "{\"containers\":[{\"name\":\"c\",\"resources\":{\"limits\":{\"nvidia.com/gpu\":\"3\"}}}]}";
+
+  private final Vertx vertx = Vertx.vertx();
+
+  @AfterEach
+  void stop() {
+    vertx.close().await();
+  }
+
+  private Answer ask(Supplier<WhatIf> whatIf, String count, String spec, String placement) {
+    var answers =
+        new WhatIfAnswers(
+            vertx,
+            () -> new Loop(vertx.getOrCreateContext()),
+            whatIf,
+            selection -> node -> Optional.empty(),
+            new PodBody(List.of(Names.RESOURCE)),
+            () -> 0L);
+    String annotations =
+        "{\"%s\":\"0.3\",\"%s\":\"10\",\"%s\":\"%s\"}"
+            .formatted(Names.GPU_FRACTION, Names.REPLICAS_PER_GPU, Names.GPU_PLACEMENT, placement);
+    String body =
+        "{\"kind\":\"Pod\",\"metadata\":{\"annotations\":%s},\"spec\":%s}"
+            .formatted(annotations, spec);
+    return answers
+        .of(MultiMap.caseInsensitiveMultiMap().add("count", count), Buffer.buffer(body))
+        .await();
+  }
+
+  private static WhatIf whatIf() {
+    var world = new FakeWorld(Policy.LOAD);
+    world.report("a", new FakeWorld.Gpu("a0", 0, 0));
+    return new WhatIf(
+        world.ledger, world.evaluator, world.packing, world.filter(), () -> world.nowMs);
+  }
+
+  private static void refused(Answer answer, int status, String said) {
+    assertThat(answer)
+        .isInstanceOfSatisfying(
+            Answer.Refused.class,
+            refused -> {
+              assertThat(refused.problem().status()).isEqualTo(status);
+              assertThat(refused.problem().detail()).contains(said);
+            });
+  }
+
+  /** What the others of it leave of CPU and memory is not known. */
+  @Test
+  void podThatIsPacked_isAskedAboutAlone() {
+    refused(ask(WhatIfAnswersTest::whatIf, "2", SPEC, "packed"), 400, "count is \"2\"; allowed: 1");
+    assertThat(ask(WhatIfAnswersTest::whatIf, "1", SPEC, "packed"))
+        .isInstanceOf(Answer.Found.class);
+    assertThat(ask(WhatIfAnswersTest::whatIf, "2", SPEC, "load")).isInstanceOf(Answer.Found.class);
+  }
+
+  @Test
+  void loopThatIsBusy_isToBeAskedAgain() {
+    Supplier<WhatIf> busy =
+        () -> {
+          throw new CompletionException(new TimeoutException());
+        };
+    refused(ask(busy, "1", SPEC, "load"), 503, "ask again");
+  }
+
+  @Test
+  void podWithoutContainers_isRefused() {
+    refused(
+        ask(WhatIfAnswersTest::whatIf, "1", "{\"containers\":null}", "load"),
+        400,
+        "spec.containers");
+  }
+}
