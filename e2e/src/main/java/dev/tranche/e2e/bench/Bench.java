@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -26,8 +27,9 @@ public final class Bench implements Callable<Integer> {
     List<Figure> run(Artifacts artifacts, boolean quick) throws Exception;
   }
 
-  /** Pods that a kubelet refused after they were bound; any is a failure. */
-  private static final String REFUSED = "races.refused";
+  /** Figures that must be 0. */
+  private static final Set<String> FAILURES =
+      Set.of("races.refused", "races.wrong_gpu", "races.failed_requests");
 
   private final Map<String, Measurement> all =
       new TreeMap<>(
@@ -99,7 +101,7 @@ public final class Bench implements Callable<Integer> {
       if (record) {
         record(name, figures);
       }
-      if (figures.stream().anyMatch(f -> f.name().equals(REFUSED) && f.value() > 0)) {
+      if (figures.stream().anyMatch(f -> FAILURES.contains(f.name()) && f.value() > 0)) {
         return 1;
       }
     }
@@ -130,7 +132,7 @@ public final class Bench implements Callable<Integer> {
         new Figure("races.created", outcome.created(), "pods"),
         new Figure("races.bound", outcome.bound(), "pods"),
         new Figure("races.ran", outcome.ran(), "pods"),
-        new Figure(REFUSED, outcome.refused(), "pods"),
+        new Figure("races.refused", outcome.refused(), "pods"),
         new Figure("races.wrong_gpu", outcome.wrongGpu(), "pods"),
         new Figure("races.failed_requests", outcome.failedRequests(), "requests"),
         new Figure("races.running_ms.p50", Figure.quantile(0.5, ms), "ms"),

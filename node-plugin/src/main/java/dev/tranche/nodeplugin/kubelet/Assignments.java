@@ -94,14 +94,15 @@ public final class Assignments {
 
   /** An extender that has just begun to lead sends again what is confirmed. */
   private PendingAssignment received(Assignment assignment, long nowMs) {
+    boolean known = confirmed.containsKey(assignment.getPodUid());
     var pod =
         PendingAssignment.received(
             assignment,
             ++receipts,
             nowMs,
             heldByNamesake(assignment),
-            succeeds(assignment) ? nowMs + RETRACTED_MS : 0);
-    return confirmed.containsKey(assignment.getPodUid()) ? pod.carriedOut() : pod;
+            !known && succeeds(assignment) ? nowMs + RETRACTED_MS : 0);
+    return known ? pod.carriedOut() : pod;
   }
 
   /** Whether a pod of its name was assigned here before, which the kubelet may still have. */
@@ -131,19 +132,22 @@ public final class Assignments {
   public boolean retract(String podUid, long nowMs) {
     PendingAssignment pod = byUid.remove(podUid);
     if (pod != null && !pod.refused()) {
-      if (pod.answered().isEmpty() && !held(pod)) {
-        retracted.put(podUid, pod.expiringAt(Math.min(pod.expiresAtMs(), nowMs + RETRACTED_MS)));
-      } else {
+      if (carriedOut(pod)) {
         confirmed.put(podUid, PendingAssignment.name(pod.assignment()));
+      } else {
+        retracted.put(podUid, pod.expiringAt(Math.min(pod.expiresAtMs(), nowMs + RETRACTED_MS)));
       }
     }
     return pod != null;
   }
 
-  private boolean held(PendingAssignment pod) {
+  /** Whether the kubelet has asked for all of its containers. */
+  private boolean carriedOut(PendingAssignment pod) {
     PodList list = last;
-    return list != null
-        && pod.assignment().getContainersList().stream().anyMatch(c -> pod.holds(list, c));
+    return pod.assignment().getContainersList().stream()
+        .filter(c -> c.getSharesCount() > 0)
+        .allMatch(
+            c -> pod.answered().contains(c.getContainer()) || (list != null && pod.holds(list, c)));
   }
 
   /** Whether any had expired. */

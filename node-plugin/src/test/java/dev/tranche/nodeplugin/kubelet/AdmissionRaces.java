@@ -254,6 +254,7 @@ final class AdmissionRaces {
   }
 
   private void allocate(Pod pod, Set<String> ids) {
+    boolean mistakable = lateLists > 0 || hasExpectedTwin(pod);
     var verdict =
         AllocationTest.strict(GPUS, "G")
             .decide(
@@ -269,6 +270,8 @@ final class AdmissionRaces {
         Map<String, Integer> on = byGpu(ids);
         if (on.size() > 1) {
           failed(pod, "split: " + on);
+        } else if (!mistakable && !on.containsKey(pod.gpu)) {
+          failed(pod, "on another GPU: " + on);
         }
       }
       case Allocation.Verdict.Refused refused -> {
@@ -277,6 +280,17 @@ final class AdmissionRaces {
         kubelet.remove(pod.uid);
       }
     }
+  }
+
+  /** The kubelet's List has names only, so a pod of the same name and size may be meant. */
+  private boolean hasExpectedTwin(Pod pod) {
+    return assignments.expected().stream()
+        .map(PendingAssignment::assignment)
+        .anyMatch(
+            other ->
+                !other.getPodUid().equals(pod.uid)
+                    && other.getPod().equals(pod.name)
+                    && PendingAssignment.size(other.getContainers(0)) == pod.size);
   }
 
   private void failed(Pod pod, String how) {
@@ -374,7 +388,8 @@ final class AdmissionRaces {
     if (report != null) {
       tell("reported " + report);
       api.values().stream()
-          .filter(pod -> pod.boundAtMs < report.atMs() && !report.outstanding().contains(pod.uid))
+          .filter(pod -> pod.bound && pod.boundAtMs < report.atMs())
+          .filter(pod -> !report.outstanding().contains(pod.uid))
           .filter(pod -> report.holdings().containsKey(pod.name))
           .forEach(
               pod ->

@@ -123,6 +123,28 @@ class AdmissionsTest {
   }
 
   @Test
+  void podThatIsGone_betweenItsContainers_isExpectedYet() {
+    assign("gone", container("one", "G0", 4), container("two", "G1", 6));
+    lists("gone", "one", "two");
+    assertOn("G0", ask(4));
+    admissions.granted(4, nowMs);
+    assignments.retract("uid-gone", nowMs);
+    holds("gone", "one", ALL.subList(0, 4));
+    assertOn("G1", ask(6));
+  }
+
+  @Test
+  void assignmentThatIsSentAgain_betweenItsContainers_reservesTheSecond() {
+    assign("both", container("one", "G0", 4), container("two", "G1", 6));
+    lists("both", "one", "two");
+    ask(4);
+    admissions.granted(4, nowMs);
+    assignments.retract("uid-both", nowMs);
+    assign("both", container("one", "G0", 4), container("two", "G1", 6));
+    assertThat(assignments.reserved(RESOURCE, "", "", Optional.empty())).isEqualTo(Map.of("G1", 6));
+  }
+
+  @Test
   void podThatIsGone_isNotGuessed_whereItsPlaceIsPromised() {
     assign("gone", container("main", "G0", 6));
     assignments.retract("uid-gone", nowMs);
@@ -358,6 +380,23 @@ class AdmissionsTest {
     assertOn("G2", ask(3));
     assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
     assertThat(assignments.size()).isOne();
+  }
+
+  /** Each pod of a StatefulSet has the name of an earlier one. */
+  @Test
+  void confirmedSuccessorThatIsSentAgain_isConfirmedByTheNextList() {
+    for (String uid : List.of("uid-one", "uid-two")) {
+      list.clear();
+      assignAs(uid, "db-0", container("main", "G0", 6));
+      lists("db-0", "main");
+      ask(6);
+      admissions.granted(6, nowMs);
+      holds("db-0", "main", ALL.subList(0, 6));
+      assignments.confirm(new PodList(list.build()));
+    }
+    assertThat(assignments.size()).isZero();
+    assignAs("uid-two", "db-0", container("main", "G0", 6));
+    assertThat(assignments.confirm(new PodList(list.build()))).isTrue();
   }
 
   /** Before a restart it may have been confirmed, so it is the less likely one. */

@@ -5,7 +5,6 @@ import dev.tranche.e2e.bench.races.RacingPods.Seen;
 import dev.tranche.e2e.install.PodSpecs;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.List;
@@ -76,7 +75,7 @@ final class Race {
       if (again) {
         pod(name, random, false);
       }
-    } catch (KubernetesClientException | InterruptedException e) {
+    } catch (RuntimeException | InterruptedException e) {
       errors.add(name + ": " + e);
     }
   }
@@ -87,6 +86,14 @@ final class Race {
   private void pod(String name, Random random, boolean byForce) throws InterruptedException {
     Fate fate = fate(random.nextInt(10));
     String uid = create(name, FRACTIONS.get(random.nextInt(FRACTIONS.size())));
+    try {
+      meet(fate, uid, random);
+    } finally {
+      delete(uid, byForce || random.nextBoolean());
+    }
+  }
+
+  private void meet(Fate fate, String uid, Random random) throws InterruptedException {
     switch (fate) {
       case RUNS -> {
         await(uid, Seen::bound, BOUND_WITHIN_MS);
@@ -101,7 +108,6 @@ final class Race {
       }
       case DELETED_BLINDLY -> Thread.sleep(random.nextInt(1_000));
     }
-    delete(uid, byForce || random.nextBoolean());
   }
 
   private static Fate fate(int tenth) {

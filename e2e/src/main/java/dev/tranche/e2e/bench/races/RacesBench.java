@@ -21,6 +21,7 @@ import java.util.stream.Collectors;
 public final class RacesBench {
   private static final String NAMESPACE = "default";
   private static final int PODS_AT_ONCE = 40;
+  private static final int ROUNDS_MIN = 5;
 
   private RacesBench() {}
 
@@ -60,7 +61,12 @@ public final class RacesBench {
     try (Tranche tranche = Tranche.start(artifacts, plan)) {
       RacingPods pods = RacingPods.watch(tranche.client(), NAMESPACE);
       var race = new Race(tranche.client(), NAMESPACE, pods);
+      int roundsMax = ROUNDS_MIN + 4 * bound / PODS_AT_ONCE;
       for (int round = 0; bound(pods) < bound; round++) {
+        if (round == roundsMax) {
+          throw new IllegalStateException(
+              "only %d of %d pods were bound in %d rounds".formatted(bound(pods), bound, round));
+        }
         race.run("r" + round + "-", PODS_AT_ONCE);
         System.err.println("round " + round + ": " + bound(pods) + " pods were bound so far");
       }
