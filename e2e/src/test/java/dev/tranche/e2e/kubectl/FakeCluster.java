@@ -30,6 +30,9 @@ final class FakeCluster {
     put("page1", "NODE   GPUS\na      2\n# 1 more: continue=c2\n");
     put("page2", "NODE   GPUS\nb      1\n");
     put("bound", "Name:          bound\nState:         Bound (Confirmed)\n");
+    put("foretold", "Fits:          yes\nNode:          a\n");
+    put("kind", "Pod ");
+    put("pod.yaml", "kind: Pod\n");
     put("waiting", "Name:          waiting\nState:         Waiting\n");
   }
 

@@ -3,6 +3,7 @@ package dev.tranche.e2e.kubectl;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
+import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.e2e.kubectl.FakeCluster.Ended;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -51,6 +52,14 @@ class KubectlPluginIT {
                     arguments(shell, "explain A;id", MISUSED, "allowed: a name of Kubernetes"),
                     arguments(shell, "explain a b", MISUSED, "\"b\" is one word too many"),
                     arguments(shell, "top -n a&b", MISUSED, "-n is \"a&b\""),
+                    arguments(shell, "what-if --fraction 0.3", OK, "Node:          a"),
+                    arguments(shell, "what-if -f pod.yaml", OK, "Node:          a"),
+                    arguments(shell, "what-if -fnone.yaml", FAILED, "cannot read none.yaml"),
+                    arguments(shell, "what-if", MISUSED, "-f FILE or --fraction"),
+                    arguments(shell, "what-if pod.yaml", MISUSED, "-f names a manifest"),
+                    arguments(shell, "what-if -f a --gpus 2", MISUSED, "-f cannot go with"),
+                    arguments(shell, "what-if --fraction 0,3", MISUSED, "a part of a GPU"),
+                    arguments(shell, "what-if --count few", MISUSED, "allowed: a number"),
                     arguments(shell, "top clouds", MISUSED, "not \"clouds\""),
                     arguments(shell, "top -o csv", MISUSED, "table, wide, json, yaml"),
                     arguments(shell, "top -o", MISUSED, "-o needs a value"),
@@ -91,6 +100,79 @@ class KubectlPluginIT {
         .isNotEmpty()
         .allMatch(
             call -> call.startsWith("--kubeconfig /dev/null --server http://127.0.0.1:40001"));
+  }
+
+  /** In each form, scripts learn whether all fit. */
+  @ParameterizedTest
+  @MethodSource("shells")
+  void whatIf_endsByWhetherAllFit(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    for (String fits :
+        List.of(
+            "Fits:          3 of 3\n",
+            "fits: true\n",
+            "fits: true\ncount:\n  asked: 3\n  fit: 3\n",
+            "{\n  \"fits\" : true,\n  \"count\" : {\n    \"asked\" : 3,\n    \"fit\" : 3,\n")) {
+      cluster.put("foretold", fits);
+      assertThat(cluster.run("what-if", "--fraction", "1").status()).as(fits).isEqualTo(OK);
+    }
+    for (String not :
+        List.of(
+            "Fits:          no\n",
+            "Fits:          2 of 3, and perhaps more: the time was up\n",
+            "fits: false\n",
+            "fits: true\ncount:\n  asked: 3\n  fit: 2\n",
+            "{\n  \"fits\" : true,\n  \"count\" : {\n    \"asked\" : 3,\n    \"fit\" : 2,\n",
+            "{\n  \"fits\" : false,\n")) {
+      cluster.put("foretold", not);
+      assertThat(cluster.run("what-if", "--fraction", "1").status()).as(not).isEqualTo(WAITS);
+    }
+    cluster.put("refuse-pod", "");
+    Ended refused = cluster.run("what-if", "--fraction", "1");
+    assertThat(refused.status()).isEqualTo(FAILED);
+    assertThat(refused.errors()).contains("exceeded quota");
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void whatIf_asksForWhatIsSaid(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.run(
+        "what-if",
+        "--fraction=0.3",
+        "--gpus=2",
+        "--model",
+        "Tesla T4,!L4",
+        "--memory=4Gi",
+        "--count",
+        "20",
+        "-n",
+        "team-b",
+        "-o",
+        "yaml");
+    assertThat(new ObjectMapper().readTree(cluster.read("asked")).at("/metadata/annotations"))
+        .hasToString(
+            "{\"tranche.dev/gpu-fraction\":\"0.3\",\"tranche.dev/gpu-count\":\"2\","
+                + "\"tranche.dev/gpu-model\":\"Tesla T4,!L4\",\"tranche.dev/gpu-memory\":\"4Gi\"}");
+    assertThat(cluster.calls())
+        .anyMatch(call -> call.startsWith("-n team-b create --dry-run=server "))
+        .anyMatch(call -> call.contains("--raw /api/v1/what-if?output=yaml&count=20 -f "));
+  }
+
+  @ParameterizedTest
+  @MethodSource("shells")
+  void whatIf_takesTheTemplateOfAWorkload(String shell) throws Exception {
+    var cluster = new FakeCluster(shell, folder);
+    cluster.put("kind", "Deployment ");
+    assertThat(cluster.run("what-if", "-f", "pod.yaml").status()).isEqualTo(OK);
+    assertThat(new ObjectMapper().readTree(cluster.read("asked")))
+        .hasToString(
+            "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"generateName\":\"what-if-\","
+                + "\"labels\":{\"app\":\"a\"}},\"spec\":{\"containers\":[]}}");
+    cluster.put("kind", "Pod Service ");
+    Ended several = cluster.run("what-if", "-f", "pod.yaml");
+    assertThat(several.status()).isEqualTo(FAILED);
+    assertThat(several.errors()).contains("pod.yaml has Pod Service; allowed: one Pod");
   }
 
   @ParameterizedTest

@@ -71,6 +71,32 @@ class KubectlPluginE2E extends Scenario {
     assertThat(waiting.status()).as(waiting.toString()).isEqualTo(3);
     assertThat(waiting.out()).contains("Waits because: Fragmented: ", "Nodes, nearest:\nNODE");
 
+    kubectl("-n", namespace, "create", "role", "author", "--verb=create", "--resource=pods");
+    kubectl("-n", namespace, "create", "rolebinding", "author", "--role=author", "--user=" + USER);
+    Ended fits = plugin("what-if", "--fraction", "0.6", "--count", "4", "-n", namespace);
+    assertThat(fits.errors()).isEmpty();
+    assertThat(fits.out()).startsWith("Fits:          4 of 4\n").contains("Node:          ");
+    assertThat(fits.status()).isZero();
+    Path manifest = folder.resolve("job.yaml");
+    Files.writeString(
+        manifest,
+        """
+        apiVersion: batch/v1
+        kind: Job
+        metadata: {name: train}
+        spec:
+          template:
+            metadata:
+              annotations: {tranche.dev/gpu-fraction: "0.3"}
+            spec:
+              restartPolicy: Never
+              nodeSelector: {kubernetes.io/hostname: alpha}
+              containers: [{name: main, image: none}]
+        """);
+    Ended wouldWait = plugin("what-if", "-f", manifest.toString(), "-n", namespace, "-oyaml");
+    assertThat(wouldWait.out()).contains("fits: false\n", "reason: Fragmented\n");
+    assertThat(wouldWait.status()).isEqualTo(3);
+
     Ended unknown = plugin("explain", "nobody", "-n", namespace);
     assertThat(unknown.status()).isEqualTo(4);
     assertThat(unknown.errors()).contains("nothing is known of pod " + namespace + "/nobody");

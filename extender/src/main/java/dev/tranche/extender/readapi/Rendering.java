@@ -58,6 +58,7 @@ final class Rendering {
       case Route.Gpus() -> Optional.of(Text.GPUS);
       case Route.Pods() -> Optional.of(Text.PODS);
       case Route.Pod(String namespace, String name) -> Optional.of(Text.POD);
+      case Route.WhatIf() -> Optional.of(Text.WHAT_IF);
       default -> Optional.empty();
     };
   }

@@ -155,6 +155,43 @@ final class RenderingTest {
   }
 
   @Test
+  void whatIf_beginsWithWhetherItFits() {
+    var fits =
+        new JsonObject(
+            """
+            {"namespace":"ns","name":"p","resource":"nvidia.com/gpu","policy":"load","fits":true,
+             "node":"a","score":7,"gpus":[{"uuid":"a0","index":0,"replicas":3,"replicasPerGpu":10}],
+             "fitted":[],"fittedCount":2,"refused":[],"refusedCount":1,
+             "refusedByReason":[{"message":"full","nodes":1}],
+             "excludedByReason":[{"message":"by its taints","nodes":4}],"excludedCount":4}
+            """);
+    assertThat(shown(Text.WHAT_IF, fits, Output.TABLE))
+        .startsWith("Fits:          yes\n")
+        .contains("Node:          a\n", "GPUs:          0 (a0): 3 of 10 replicas\n")
+        .contains("               1 × full\n", "               4 × by its taints\n");
+    fits.put(
+        "count",
+        new JsonObject(
+            """
+            {"asked":20,"fit":6,"complete":false,"nodes":[{"node":"a","pods":6}]}
+            """));
+    assertThat(shown(Text.WHAT_IF, fits, Output.TABLE))
+        .startsWith("Fits:          6 of 20, and perhaps more: the time was up\n")
+        .contains("               6 on a\n");
+    var waits =
+        new JsonObject(
+            """
+            {"namespace":"ns","name":"p","resource":"nvidia.com/gpu","policy":"load","fits":false,
+             "waiting":{"reason":"Fragmented","message":"no GPU has room"},
+             "fitted":[],"fittedCount":0,"refused":[],"refusedCount":1,"refusedByReason":[],
+             "excludedByReason":[],"excludedCount":0}
+            """);
+    assertThat(shown(Text.WHAT_IF, waits, Output.WIDE))
+        .startsWith("Fits:          no\n")
+        .contains("Waits because: Fragmented: no GPU has room\n");
+  }
+
+  @Test
   void yamlAndJson_haveTheApisFields() {
     JsonObject gpus = gpus();
     assertThat(shown(Text.GPUS, gpus, Output.YAML)).contains("\nitems:\n- node: a\n  index: 0\n");

@@ -33,9 +33,10 @@ final class RacingPods implements Watcher<Pod> {
       return runningNanos != 0;
     }
 
-    /** No container of these pods ends by itself, so a failed one is one that was refused. */
+    /** The kubelet gives a reason; a pod that is deleted before it runs fails without one. */
     boolean refused() {
-      return bound() && "Failed".equals(last.getStatus().getPhase()) && !ran();
+      var status = last.getStatus();
+      return bound() && !ran() && "Failed".equals(status.getPhase()) && status.getReason() != null;
     }
   }
 

@@ -8,7 +8,10 @@ import java.util.Map;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/** One pod in the style of {@code kubectl describe}: where it is and why, or why it waits. */
+/**
+ * One pod in the style of {@code kubectl describe}: where it is and why, or why it waits; or where
+ * it would be.
+ */
 final class Description {
   private static final int LABEL_CHARS = 14;
 
@@ -41,6 +44,59 @@ final class Description {
     return description.text.toString();
   }
 
+  static String ofWhatIf(JsonObject answer, boolean wide, Instant now) {
+    var description = new Description(wide, now);
+    description.foretold(answer);
+    description.nodes(answer);
+    return description.text.toString();
+  }
+
+  /** Scripts read the first line. */
+  private void foretold(JsonObject answer) {
+    boolean fits = answer.getBoolean("fits");
+    JsonObject count = answer.getJsonObject("count");
+    line("Fits", count == null ? fits ? "yes" : "no" : counted(count));
+    line("Namespace", Cells.text(answer, "namespace"));
+    line("Resource", Cells.text(answer, "resource"));
+    line("Policy", Cells.text(answer, "policy"));
+    line("Node", Cells.text(answer, "node"));
+    line("GPUs", gpus(answer));
+    waiting(answer);
+    if (count != null) {
+      for (JsonObject node : Cells.objects(count, "nodes")) {
+        line("", Cells.text(node, "pods") + " on " + Cells.text(node, "node"));
+      }
+    }
+  }
+
+  private static String counted(JsonObject count) {
+    return "%s of %s%s"
+        .formatted(
+            Cells.text(count, "fit"),
+            Cells.text(count, "asked"),
+            count.getBoolean("complete") ? "" : ", and perhaps more: the time was up");
+  }
+
+  private void waiting(JsonObject pod) {
+    JsonObject waiting = pod.getJsonObject("waiting");
+    if (waiting != null) {
+      line("Waits because", waiting.getString("reason") + ": " + waiting.getString("message"));
+    }
+  }
+
+  private static String gpus(JsonObject pod) {
+    return Cells.objects(pod, "gpus").stream()
+        .map(
+            gpu ->
+                "%s (%s): %s of %s replicas"
+                    .formatted(
+                        Cells.text(gpu, "index"),
+                        Cells.text(gpu, "uuid"),
+                        Cells.text(gpu, "replicas"),
+                        Cells.text(gpu, "replicasPerGpu")))
+        .collect(Collectors.joining(", "));
+  }
+
   private void head(JsonObject pod) {
     line("Name", Cells.text(pod, "name"));
     line("Namespace", Cells.text(pod, "namespace"));
@@ -51,24 +107,10 @@ final class Description {
       line("UID", Cells.text(pod, "uid"));
     }
     line("Node", Cells.text(pod, "node"));
-    line(
-        "GPUs",
-        Cells.objects(pod, "gpus").stream()
-            .map(
-                gpu ->
-                    "%s (%s): %s of %s replicas"
-                        .formatted(
-                            Cells.text(gpu, "index"),
-                            Cells.text(gpu, "uuid"),
-                            Cells.text(gpu, "replicas"),
-                            Cells.text(gpu, "replicasPerGpu")))
-            .collect(Collectors.joining(", ")));
+    line("GPUs", gpus(pod));
     amount("Granted", pod.getJsonObject("granted"));
     amount("Used", pod.getJsonObject("used"));
-    JsonObject waiting = pod.getJsonObject("waiting");
-    if (waiting != null) {
-      line("Waits because", waiting.getString("reason") + ": " + waiting.getString("message"));
-    }
+    waiting(pod);
     for (Map.Entry<String, Object> annotation : pod.getJsonObject("annotations")) {
       line("Annotation", annotation.getKey() + "=" + annotation.getValue());
     }
@@ -95,17 +137,26 @@ final class Description {
     if (chosen != null) {
       line("Chosen", Cells.text(chosen, "node"));
     }
-    line("Fits", Cells.text(decision, "fittedCount") + " nodes");
+    nodes(decision);
+  }
+
+  private void nodes(JsonObject decision) {
+    line("Fitting", Cells.text(decision, "fittedCount") + " nodes");
     line("Does not fit", Cells.text(decision, "refusedCount") + " nodes");
-    for (JsonObject reason : Cells.objects(decision, "refusedByReason")) {
-      line("", Cells.text(reason, "nodes") + " × " + Cells.text(reason, "message"));
-    }
+    reasons(decision, "refusedByReason");
     String excluded = Cells.text(decision, "excludedCount");
     if (!excluded.isEmpty()) {
       line("Excluded", excluded + " nodes, by the pod's selectors and tolerations");
     }
+    reasons(decision, "excludedByReason");
     gpus("fits", Cells.objects(decision, "fitted"));
     gpus("nearest", Cells.objects(decision, "refused"));
+  }
+
+  private void reasons(JsonObject decision, String field) {
+    for (JsonObject reason : Cells.objects(decision, field)) {
+      line("", Cells.text(reason, "nodes") + " × " + Cells.text(reason, "message"));
+    }
   }
 
   private void gpus(String verdict, List<JsonObject> nodes) {

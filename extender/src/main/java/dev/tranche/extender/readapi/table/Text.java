@@ -8,7 +8,8 @@ public enum Text {
   NODES,
   GPUS,
   PODS,
-  POD;
+  POD,
+  WHAT_IF;
 
   /**
    * @param answer in the API's fields
@@ -28,6 +29,7 @@ public enum Text {
       case GPUS -> Tables.gpuList(answer, wide);
       case PODS -> Tables.podList(answer, wide);
       case POD -> Description.of(answer, wide, now);
+      case WHAT_IF -> Description.ofWhatIf(answer, wide, now);
     };
   }
 }

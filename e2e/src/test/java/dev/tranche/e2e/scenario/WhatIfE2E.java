@@ -1,0 +1,228 @@
+package dev.tranche.e2e.scenario;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.api.Names;
+import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.client.LocalPortForward;
+import io.fabric8.kubernetes.client.utils.Serialization;
+import java.math.BigDecimal;
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
+import java.util.stream.StreamSupport;
+import org.junit.jupiter.api.Order;
+import org.junit.jupiter.api.Test;
+
+/** What what-if says of a pod, and what then happens to it. */
+@Order(35)
+class WhatIfE2E extends Scenario {
+  private static final int PODS = Integer.getInteger("tranche.whatIfPods", 500);
+
+  /** Then some of them are deleted: a full cluster answers every question alike. */
+  private static final int PODS_AT_ONCE = 20;
+
+  private static final int LOCAL_PORT = 9445;
+  private static final List<String> FRACTIONS =
+      List.of("0.1", "0.1", "0.2", "0.3", "0.3", "0.4", "0.6", "0.9", "1", "2");
+  private static final ObjectMapper JSON = new ObjectMapper();
+
+  private final Random random = new Random(25);
+  private final HttpClient http = HttpClient.newHttpClient();
+  private final Map<String, Integer> outcomes = new HashMap<>();
+  private final List<String> wrong = new ArrayList<>();
+
+  @Test
+  void randomPods_goWhereWhatIfSaid_orWaitWhereItSaidSo() throws Exception {
+    try (LocalPortForward forward = forward()) {
+      for (int i = 0; i < PODS; i++) {
+        compare(forward, random("p" + i));
+        if ((i + 1) % PODS_AT_ONCE == 0) {
+          deleteSome(forward);
+        }
+      }
+    }
+    assertThat(wrong).as("%s", outcomes).isEmpty();
+    assertThat(outcomes.get("foretold")).as("%s", outcomes).isGreaterThan(PODS / 3);
+    assertThat(outcomes.get("waits")).as("%s", outcomes).isGreaterThan(PODS / 20);
+  }
+
+  /** Who decides: the others hear of its decisions later. */
+  private static LocalPortForward forward() {
+    String lease = tranche().usesExistingScheduler() ? "tranche-extender" : Names.SCHEDULER;
+    String holder =
+        tranche()
+            .client()
+            .leases()
+            .inNamespace(Tranche.NAMESPACE)
+            .withName(lease)
+            .get()
+            .getSpec()
+            .getHolderIdentity();
+    String pod =
+        tranche().parts("extender").stream()
+            .map(p -> p.getMetadata().getName())
+            .filter(holder::startsWith)
+            .findFirst()
+            .orElseThrow(() -> new AssertionError("no extender is " + holder));
+    return tranche()
+        .client()
+        .pods()
+        .inNamespace(Tranche.NAMESPACE)
+        .withName(pod)
+        .portForward(LOCAL_PORT);
+  }
+
+  /** It need not run, so its image need not be there. */
+  private Pod random(String name) {
+    var annotations = new HashMap<String, String>();
+    annotations.put(Names.GPU_FRACTION, FRACTIONS.get(random.nextInt(FRACTIONS.size())));
+    if (annotations.get(Names.GPU_FRACTION).startsWith("0") && random.nextInt(6) == 0) {
+      annotations.put(Names.GPU_COUNT, "2");
+    }
+    if (random.nextInt(8) == 0) {
+      annotations.put(Names.GPU_PLACEMENT, "spread");
+    }
+    if (random.nextInt(10) == 0) {
+      annotations.put(Names.GPU_UUID, "!" + tranche().gpus(ALPHA).uuid(0));
+    }
+    var pod =
+        PodSpecs.annotated(name, annotations)
+            .editSpec()
+            .withTerminationGracePeriodSeconds(1L)
+            .editFirstContainer()
+            .withImage("none")
+            .withImagePullPolicy("Never")
+            .endContainer()
+            .endSpec();
+    return random.nextInt(5) == 0
+        ? PodSpecs.on(tranche().nodes().get(random.nextInt(3)), pod)
+        : pod.build();
+  }
+
+  private void compare(LocalPortForward forward, Pod pod) throws Exception {
+    Pod stored = tranche().client().pods().inNamespace(namespace).resource(pod).dryRun().create();
+    JsonNode foretold = whatIf(forward, stored);
+    create(pod);
+    String name = pod.getMetadata().getName();
+    Await.until(name + " to be decided on", RUNNING_SECONDS, () -> decided(get(name)));
+    Pod now = get(name);
+    String outcome = outcome(foretold, now);
+    outcomes.merge(outcome, 1, Integer::sum);
+    if (outcome.equals("wrong")) {
+      wrong.add(
+          "%s %s: %s, but is on %s %s"
+              .formatted(
+                  name,
+                  pod.getMetadata().getAnnotations(),
+                  foretold,
+                  nodeOf(now),
+                  now.getMetadata().getAnnotations().get(Names.GPU)));
+    }
+    if (nodeOf(now) == null) {
+      delete(name);
+    }
+  }
+
+  private static boolean decided(Pod pod) {
+    return nodeOf(pod) != null
+        || pod.getStatus().getConditions().stream()
+            .anyMatch(
+                c -> "PodScheduled".equals(c.getType()) && "Unschedulable".equals(c.getReason()));
+  }
+
+  private static String outcome(JsonNode foretold, Pod now) {
+    if (nodeOf(now) == null) {
+      return foretold.get("fits").asBoolean() ? "wrong" : "waits";
+    }
+    if (!foretold.get("fits").asBoolean()) {
+      return "wrong";
+    }
+    if (foretold.get("node").asText().equals(nodeOf(now))) {
+      return uuids(foretold).equals(assigned(now)) ? "foretold" : "wrong";
+    }
+    // kube-scheduler chooses among nodes that have the same score of ours.
+    int score = foretold.get("score").asInt();
+    return scoreOf(foretold, nodeOf(now)).filter(other -> other == score).isPresent()
+        ? "equal node"
+        : "wrong";
+  }
+
+  private static Set<String> uuids(JsonNode foretold) {
+    var uuids = new TreeSet<String>();
+    foretold.get("gpus").forEach(gpu -> uuids.add(gpu.get("uuid").asText()));
+    return uuids;
+  }
+
+  private static Optional<Integer> scoreOf(JsonNode foretold, String node) {
+    return StreamSupport.stream(foretold.get("fitted").spliterator(), false)
+        .filter(fit -> fit.get("node").asText().equals(node))
+        .map(fit -> fit.get("score").asInt())
+        .findFirst();
+  }
+
+  /** Returns when nobody remembers them. */
+  private void deleteSome(LocalPortForward forward) {
+    List<Pod> gone = pods().stream().filter(pod -> random.nextInt(3) > 0).toList();
+    int left = pods().size() - gone.size();
+    gone.forEach(pod -> tranche().client().resource(pod).delete());
+    Await.until("some pods to be gone", 60, () -> pods().size() == left);
+    BigDecimal held = pods().stream().map(WhatIfE2E::gpus).reduce(BigDecimal.ZERO, BigDecimal::add);
+    Await.until(
+        "their GPUs to be free",
+        60,
+        () -> granted(forward).compareTo(held) == 0,
+        () -> granted(forward) + " are granted, " + held + " are held");
+  }
+
+  private static BigDecimal gpus(Pod pod) {
+    return pod.getSpec().getContainers().stream()
+        .map(c -> c.getResources().getLimits().get(Names.RESOURCE).getNumericalAmount())
+        .reduce(BigDecimal.ZERO, BigDecimal::add)
+        .divide(BigDecimal.valueOf(Tranche.REPLICAS_PER_GPU));
+  }
+
+  private BigDecimal granted(LocalPortForward forward) {
+    try {
+      var uri = uri(forward, "/api/v1/summary");
+      var answer =
+          http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
+      return Quantity.getAmountInBytes(
+          new Quantity(JSON.readTree(answer.body()).at("/cluster/granted/gpus").asText()));
+    } catch (Exception e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static URI uri(LocalPortForward forward, String path) {
+    return URI.create("http://127.0.0.1:" + forward.getLocalPort() + path);
+  }
+
+  private JsonNode whatIf(LocalPortForward forward, Pod pod) throws Exception {
+    var request =
+        HttpRequest.newBuilder(uri(forward, "/api/v1/what-if"))
+            .header("Content-Type", "application/json")
+            .timeout(Duration.ofSeconds(20))
+            .POST(HttpRequest.BodyPublishers.ofString(Serialization.asJson(pod)))
+            .build();
+    var answer = http.send(request, HttpResponse.BodyHandlers.ofString());
+    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+    return JSON.readTree(answer.body());
+  }
+}
