@@ -1,6 +1,6 @@
 /** The map: a cell for each GPU, as high as its granted share and coloured by its load. */
 import { computed, signal } from "@preact/signals";
-import { Component } from "preact";
+import { Component, type VNode } from "preact";
 import { cividis } from "./colour.ts";
 import { hovered, type Hover } from "./card.tsx";
 import { shareText } from "./gpu.ts";
@@ -81,32 +81,38 @@ class GroupBox extends Component<{ group: Group }> {
           {by.value !== "model" && <span class="model"> · {group.model}</span>}
         </p>
         <div class="cells">
-          {group.tiles.map((tile) => <Cell key={tile.key} tile={tile} />)}
+          {group.tiles.map(cellOfTile)}
         </div>
       </section>
     );
   }
 }
 
-class Cell extends Component<{ tile: Tile }> {
-  override shouldComponentUpdate({ tile }: { tile: Tile }) {
-    return tile !== this.props.tile;
-  }
+const known = new WeakMap<Tile, VNode>();
 
-  override render({ tile }: { tile: Tile }) {
-    const { load, share, words } = tile;
-    const large = size.value === "large";
-    const fill = { height: `${Math.min(1, share) * 100}%`, background: load === undefined ? "" : cividis(load) };
-    return (
-      <button class="cell" data-key={tile.key} aria-label={large ? undefined : tile.label} tabIndex={-1}>
-        {large && <span class="said">{tile.label}</span>}
-        <span class={`box ${load === undefined ? "missing" : ""} ${words.length > 0 ? "odd" : ""}`}>
-          <span class="fill" style={fill} />
-        </span>
-        {large && <Figures tile={tile} />}
-      </button>
-    );
+/** The same for the same tile, so that Preact looks no further: a thousand components would cost more than they draw. */
+function cellOfTile(tile: Tile): VNode {
+  if (size.value === "large") return <Cell key={tile.key} tile={tile} large={true} />;
+  let cell = known.get(tile);
+  if (!cell) {
+    cell = Cell({ tile, large: false });
+    known.set(tile, cell);
   }
+  return cell;
+}
+
+function Cell({ tile, large }: { tile: Tile; large: boolean }) {
+  const { load, share, words } = tile;
+  const fill = { height: `${Math.min(1, share) * 100}%`, background: load === undefined ? "" : cividis(load) };
+  return (
+    <button key={tile.key} class="cell" data-key={tile.key} aria-label={large ? undefined : tile.label} tabIndex={-1}>
+      {large && <span class="said">{tile.label}</span>}
+      <span class={`box ${load === undefined ? "missing" : ""} ${words.length > 0 ? "odd" : ""}`}>
+        <span class="fill" style={fill} />
+      </span>
+      {large && <Figures tile={tile} />}
+    </button>
+  );
 }
 
 /** Where there is room for it. */

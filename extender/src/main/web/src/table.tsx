@@ -8,7 +8,7 @@ import { gpuKey, type Gpu } from "./types.ts";
 import { link } from "./url.ts";
 
 /** Nobody reads further; the filter finds the others. */
-const ROWS_MAX = 500;
+const ROWS_MAX = 200;
 
 export function GpuTable() {
   const all = shownGpus.value;

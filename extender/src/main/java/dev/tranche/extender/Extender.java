@@ -12,6 +12,7 @@ import dev.tranche.extender.election.Leadership;
 import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.http.OpsRoutes;
@@ -107,6 +108,7 @@ public final class Extender implements AutoCloseable {
   private final Controllers controllers;
   private final TokenReviewer tokens;
   private final SchedulerMessages schedulerMessages;
+  private final Inspector inspector;
   private final InspectionCache inspections;
   private final ReadApi readApi;
   private volatile @Nullable WhatIf whatIf;
@@ -176,6 +178,7 @@ public final class Extender implements AutoCloseable {
             readiness,
             this::tick,
             this::routes);
+    this.inspector = new Inspector(ledger, loads, evaluations);
     this.inspections = new InspectionCache(() -> loop().ask(this::inspection), Extender::nowMs);
     this.readApi = readApi();
     this.ports =
@@ -413,7 +416,7 @@ public final class Extender implements AutoCloseable {
   }
 
   private Inspection inspection() {
-    return Inspection.of(ledger, loads, evaluations, waiting.size(), nowMs());
+    return inspector.inspect(waiting.size(), nowMs());
   }
 
   private Optional<String> missing() {

@@ -4,6 +4,7 @@ import dev.tranche.e2e.bench.races.RacesBench;
 import dev.tranche.e2e.bench.webhook.WebhookBench;
 import dev.tranche.e2e.install.Artifacts;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -44,6 +45,8 @@ public final class Bench implements Callable<Integer> {
               (artifacts, hurried) -> ScaleBench.run(artifacts, this.scale()),
               "webhook",
               WebhookBench::run,
+              "ui",
+              (artifacts, hurried) -> UiBench.run(artifacts, this.ui()),
               "races",
               (artifacts, hurried) -> races(artifacts),
               "packing",
@@ -69,6 +72,12 @@ public final class Bench implements Callable<Integer> {
 
   @Option(names = "--only", split = ",", description = "Of scale: none, noop, ours, all, worst.")
   private List<ScaleBench.Part> only = ScaleBench.Part.byDefault();
+
+  @Option(names = "--gpus", split = ",", description = "Of ui: how many.")
+  private List<Integer> gpus = List.of();
+
+  @Option(names = "--minutes", description = "Of ui: how long the page is open.")
+  private int minutes;
 
   @Option(names = "--out", description = "Write [{name, value, unit}, …] here.")
   private @Nullable Path out;
@@ -143,6 +152,15 @@ public final class Bench implements Callable<Integer> {
     List<Integer> counts = quick ? List.of(1_000) : List.of(1_000, 5_000);
     int count = quick ? 500 : 2_000;
     return new ScaleBench.Size(nodes.isEmpty() ? counts : nodes, pods == 0 ? count : pods, only);
+  }
+
+  private UiBench.Size ui() {
+    return new UiBench.Size(
+        gpus.isEmpty() ? List.of(1_000, 8_000) : gpus,
+        Duration.ofMinutes(minutes == 0 ? quick ? 1 : 10 : minutes),
+        Duration.ofSeconds(quick ? 10 : 30),
+        quick ? 2 : 5,
+        quick ? 3 : 10);
   }
 
   public static void main(String[] args) {

@@ -31,11 +31,11 @@ record Question(
   }
 
   String row(Results results) {
-    return "| %s | %s %s | %s | %s | %s | `%s` |%n"
+    String measured = results.shown(ours, decimals);
+    return "| %s | %s | %s | %s | %s | `%s` |%n"
         .formatted(
             question,
-            results.shown(ours, decimals),
-            unit,
+            results.range(ours) == null ? measured : measured + " " + unit,
             other(peer, results),
             other(floor, results),
             other(ceiling, results),

@@ -113,7 +113,8 @@ final class Report {
             .stream()
             .map(e -> e.getValue() + (e.getValue() == 1 ? " run: " : " runs: ") + e.getKey())
             .collect(Collectors.joining("; "));
-    return "%s. [Data](docs/benchmarks/%s.json).".formatted(runs, name);
+    return "%s. [Data](docs/benchmarks/%s.json)."
+        .formatted(runs.isEmpty() ? "No run is recorded yet" : runs, name);
   }
 
   /** Everything between the two comments that name a block. */

@@ -45,6 +45,12 @@ class ReportTest {
   }
 
   @Test
+  void block_withoutRuns_saysSo() {
+    var none = new Results("./bench x", List.of("ours"), List.of(), null, List.of());
+    assertThat(Report.block("x", none)).contains("No run is recorded yet. [Data]");
+  }
+
+  @Test
   void plot_hasADotForEachMedianAndALineForItsRange() throws IOException {
     String svg = DotPlot.svg(Results.read(FIXTURE));
     assertThat(svg)

@@ -8,10 +8,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The newest snapshot of all that the extender knows, shared by all readers. A snapshot costs time
- * on the deciding loop, so one is taken at a time, and at most one a second.
+ * on the deciding loop, so one is taken at a time, and about one a second at most.
  */
 public final class InspectionCache {
-  static final long AGE_MS_MAX = 1_000;
+  /** Who asks each second, by a timer that is not exact, would else get some of them twice. */
+  static final long AGE_MS_MAX = 900;
 
   private final Supplier<Future<Inspection>> taken;
   private final LongSupplier clockMs;

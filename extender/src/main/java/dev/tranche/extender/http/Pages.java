@@ -133,7 +133,7 @@ final class Pages {
             "PODS"));
     for (Inspection.Node node : inspection.nodes()) {
       for (Inspection.Gpu gpu : node.gpus()) {
-        to.write(line(node, gpu));
+        to.write(line(inspection, node, gpu));
       }
       for (Hold hold : node.unplaced()) {
         to.write(node.name() + ": GPU of " + hold.key() + " unknown\n");
@@ -144,8 +144,9 @@ final class Pages {
             .formatted(inspection.holdsByStage(), inspection.waitingPods()));
   }
 
-  private static String line(Inspection.Node node, Inspection.Gpu gpu) {
+  private static String line(Inspection all, Inspection.Node node, Inspection.Gpu gpu) {
     var view = gpu.view();
+    long ageMs = all.ageMs(node, gpu);
     return String.format(
         Locale.ROOT,
         NODE_LINE,
@@ -157,7 +158,7 @@ final class Pages {
         percent(view, gpu.smMean()),
         percent(view, view.smLoad()),
         gibibytes(view.memoryFreeBytes()),
-        gpu.ageMs() < 0 ? "-" : gpu.ageMs() / 1_000 + "s",
+        ageMs < 0 ? "-" : ageMs / 1_000 + "s",
         state(node, gpu),
         gpu.holds().stream().map(h -> held(h, gpu)).collect(Collectors.joining(" ")));
   }
@@ -187,7 +188,7 @@ final class Pages {
     to.write("{\n\"nodes\" : [ ");
     String comma = "";
     for (Inspection.Node node : inspection.nodes()) {
-      to.write(comma + json(node).encodePrettily());
+      to.write(comma + json(inspection, node).encodePrettily());
       comma = ", ";
     }
     var holds = new JsonObject(Map.copyOf(inspection.holdsByStage()));
@@ -196,9 +197,9 @@ final class Pages {
             .formatted(holds.encodePrettily(), inspection.waitingPods()));
   }
 
-  private static JsonObject json(Inspection.Node node) {
+  private static JsonObject json(Inspection all, Inspection.Node node) {
     var gpus = new JsonArray();
-    node.gpus().forEach(gpu -> gpus.add(json(gpu)));
+    node.gpus().forEach(gpu -> gpus.add(json(gpu, all.ageMs(node, gpu))));
     var unplaced = new JsonArray();
     node.unplaced().forEach(hold -> unplaced.add(hold.key()));
     return new JsonObject()
@@ -208,7 +209,7 @@ final class Pages {
         .put("podsOnUnknownGpus", unplaced);
   }
 
-  private static JsonObject json(Inspection.Gpu gpu) {
+  private static JsonObject json(Inspection.Gpu gpu, long ageMs) {
     var view = gpu.view();
     var holds = new JsonArray();
     for (Hold hold : gpu.holds()) {
@@ -237,7 +238,7 @@ final class Pages {
         .put("memoryUsedBytes", gpu.memoryUsedBytes())
         .put("memoryFreeBytes", view.memoryFreeBytes())
         .put("memoryUsableBytes", view.memoryUsableBytes())
-        .put("readingAgeMs", gpu.ageMs())
+        .put("readingAgeMs", ageMs)
         .put("holds", holds);
   }
 }

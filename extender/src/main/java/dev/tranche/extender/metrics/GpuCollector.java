@@ -1,6 +1,7 @@
 package dev.tranche.extender.metrics;
 
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.placement.GpuView;
 import io.prometheus.metrics.model.registry.MultiCollector;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot.GaugeDataPointSnapshot;
@@ -39,7 +40,7 @@ public final class GpuCollector implements MultiCollector {
     List<Labelled> gpus = labelled(picture.inspection());
     List<Labelled> now = picture.whole() ? gpus : List.of();
     List<Labelled> judged =
-        picture.whole() ? gpus : gpus.stream().filter(g -> !g.gpu().view().measured()).toList();
+        picture.whole() ? gpus : gpus.stream().filter(g -> !g.view().measured()).toList();
     return MetricSnapshots.builder()
         .metricSnapshot(
             gauge(
@@ -68,7 +69,7 @@ public final class GpuCollector implements MultiCollector {
                 g -> g.view().memoryFreeBytes()))
         .metricSnapshot(
             gauge(
-                now.stream().filter(g -> g.gpu().ageMs() >= 0).toList(),
+                now.stream().filter(g -> g.ageMs() >= 0).toList(),
                 "tranche_extender_gpu_reading_age_seconds",
                 "Age of the GPU's last load reading; absent without one.",
                 g -> g.ageMs() / 1_000.0))
@@ -83,7 +84,11 @@ public final class GpuCollector implements MultiCollector {
   }
 
   /** Its labels are the same in all gauges, and most of what they weigh. */
-  private record Labelled(Labels labels, Inspection.Gpu gpu) {}
+  private record Labelled(Labels labels, Inspection.Gpu gpu, long ageMs) {
+    GpuView view() {
+      return gpu.view();
+    }
+  }
 
   private static List<Labelled> labelled(Inspection now) {
     var labelled = new ArrayList<Labelled>();
@@ -96,16 +101,16 @@ public final class GpuCollector implements MultiCollector {
                 "gpu", Integer.toString(view.index()),
                 "uuid", view.uuid(),
                 "model", view.model());
-        labelled.add(new Labelled(labels, gpu));
+        labelled.add(new Labelled(labels, gpu, now.ageMs(node, gpu)));
       }
     }
     return labelled;
   }
 
   private static GaugeSnapshot gauge(
-      List<Labelled> now, String name, String help, ToDoubleFunction<Inspection.Gpu> value) {
+      List<Labelled> now, String name, String help, ToDoubleFunction<Labelled> value) {
     var snapshot = GaugeSnapshot.builder().name(name).help(help);
-    now.forEach(g -> snapshot.dataPoint(point(g.labels(), value.applyAsDouble(g.gpu()))));
+    now.forEach(g -> snapshot.dataPoint(point(g.labels(), value.applyAsDouble(g))));
     return snapshot.build();
   }
 

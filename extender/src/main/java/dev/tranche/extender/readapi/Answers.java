@@ -142,7 +142,7 @@ final class Answers {
                 seen.gpus,
                 Snapshot.GpuRow::key,
                 row -> GpuJson.admitted(row, query),
-                row -> GpuJson.of(row, at),
+                GpuJson::of,
                 query,
                 now));
   }
@@ -258,7 +258,7 @@ final class Answers {
     if (known != null && known.inspection == inspection) {
       return known;
     }
-    Snapshot made = Snapshot.of(inspection);
+    Snapshot made = known == null ? Snapshot.of(inspection) : Snapshot.of(inspection, known);
     latest = new SoftReference<>(made);
     return made;
   }

@@ -38,16 +38,13 @@ final class GpuJson {
                 .anyMatch(hold -> query.admits("namespace", namespace(hold))));
   }
 
-  /**
-   * @param at when the row was looked at
-   */
-  static JsonObject of(GpuRow row, Instant at) {
-    return readAt(row, read(row, at));
+  static JsonObject of(GpuRow row) {
+    return readAt(row, read(row));
   }
 
   /** When the last reading was taken; null without one. */
-  static @Nullable Instant read(GpuRow row, Instant at) {
-    return row.gpu().ageMs() < 0 ? null : at.minusMillis(row.gpu().ageMs());
+  static @Nullable Instant read(GpuRow row) {
+    return row.gpu().ageMs() < 0 ? null : row.node().at().minusMillis(row.gpu().ageMs());
   }
 
   /**

@@ -55,7 +55,15 @@ final class RowChanges {
       return row.gpu().view().uuid();
     }
 
+    @SuppressWarnings("ReferenceEquality")
+    boolean isOf(GpuRow now) {
+      return row == now;
+    }
+
     boolean looksLike(SeenGpu other) {
+      if (isOf(other.row)) {
+        return true;
+      }
       Inspection.Gpu one = row.gpu();
       Inspection.Gpu two = other.row.gpu();
       return row.node().availability() == other.row.node().availability()
@@ -71,10 +79,14 @@ final class RowChanges {
   }
 
   private record SeenPod(PodRow row, @Nullable Why why) {
+    @SuppressWarnings("ReferenceEquality")
     boolean looksLike(SeenPod other) {
+      return Objects.equals(why, other.why) && (row == other.row || rowLooksLike(other));
+    }
+
+    private boolean rowLooksLike(SeenPod other) {
       return row.pod().equals(other.row.pod())
           && row.hold().equals(other.row.hold())
-          && Objects.equals(why, other.why)
           && row.hold().map(hold -> holdsTheSame(other, hold)).orElse(true);
     }
 
@@ -159,16 +171,16 @@ final class RowChanges {
 
   private static Map<String, SeenGpu> seenGpus(Snapshot picture, Map<String, SeenGpu> before) {
     var seen = LinkedHashMap.<String, SeenGpu>newLinkedHashMap(picture.gpus.size());
-    Instant at = picture.inspection.at();
     for (GpuRow row : picture.gpus) {
       SeenGpu known = before.get(row.key());
-      Instant read =
-          known != null && known.row().gpu().reading().equals(row.gpu().reading())
-              ? known.read()
-              : GpuJson.read(row, at);
-      seen.put(row.key(), new SeenGpu(row, read));
+      seen.put(row.key(), known != null && known.isOf(row) ? known : seen(row, known));
     }
     return seen;
+  }
+
+  private static SeenGpu seen(GpuRow row, @Nullable SeenGpu known) {
+    boolean same = known != null && known.row().gpu().reading().equals(row.gpu().reading());
+    return new SeenGpu(row, known != null && same ? known.read() : GpuJson.read(row));
   }
 
   /** Of two pods of one name the one that has not ended. */

@@ -67,9 +67,9 @@ final class OpenApiTest {
     Snapshot seen = snapshot();
     assertThat(seen.gpus).hasSize(3);
     for (var row : seen.gpus) {
-      OpenApi.assertIs("Gpu", GpuJson.of(row, seen.inspection.at()).encode());
+      OpenApi.assertIs("Gpu", GpuJson.of(row).encode());
     }
-    JsonObject gpu = GpuJson.of(seen.gpus.getFirst(), seen.inspection.at());
+    JsonObject gpu = GpuJson.of(seen.gpus.getFirst());
     assertThat(gpu.getJsonObject("granted"))
         .isEqualTo(new JsonObject().put("gpus", "300m").put("memory", "3Gi"));
     assertThat(gpu.getJsonObject("measured").getString("sm")).as("mean").isEqualTo("250m");
@@ -83,7 +83,7 @@ final class OpenApiTest {
   @Test
   void gpuWithoutAReading_saysNothingOfItsLoad() {
     Snapshot seen = snapshot();
-    JsonObject gpu = GpuJson.of(seen.gpus.get(1), seen.inspection.at());
+    JsonObject gpu = GpuJson.of(seen.gpus.get(1));
     assertThat(gpu.getString("uuid")).isEqualTo("a1");
     assertThat(gpu.containsKey("measured")).isFalse();
     assertThat(gpu.getJsonObject("effective").containsKey("sm")).isFalse();

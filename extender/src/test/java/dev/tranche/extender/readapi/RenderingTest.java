@@ -59,7 +59,7 @@ final class RenderingTest {
                 seen.gpus,
                 Snapshot.GpuRow::key,
                 row -> true,
-                row -> GpuJson.of(row, seen.inspection.at()),
+                GpuJson::of,
                 rows(100),
                 NOW));
   }

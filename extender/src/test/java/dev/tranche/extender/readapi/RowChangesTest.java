@@ -2,6 +2,8 @@ package dev.tranche.extender.readapi;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.readapi.RowChanges.Change;
 import dev.tranche.extender.score.Policy;
@@ -23,6 +25,8 @@ final class RowChangesTest {
   private final WaitingReasons reasons = new WaitingReasons(world.explanations);
   private final RowChanges changes = new RowChanges(new PodJson(reasons), new SummaryJson(reasons));
 
+  private Snapshot last = Snapshot.of(world.inspection());
+
   @BeforeEach
   void fill() {
     world.report("a", new Gpu("a0", 0.25, FakeWorld.GIB), new Gpu("a1", 0, 0));
@@ -31,8 +35,10 @@ final class RowChangesTest {
     next();
   }
 
+  /** Of rows that are taken over from the picture before, as the stream has them. */
   private Change next() {
-    return changes.next(Snapshot.of(world.inspection()));
+    last = Snapshot.of(world.inspection(), last);
+    return changes.next(last);
   }
 
   private JsonObject changed() {
@@ -118,8 +124,56 @@ final class RowChangesTest {
       }
       JsonObject whole = changes.whole().toJsonObject();
       whole.remove("time");
+      assertThat(withoutTimes(world.inspection()))
+          .as("step %d", step)
+          .isEqualTo(withoutTimes(inspectedAnew()));
       assertThat(follower.known()).as("step %d", step).isEqualTo(whole);
     }
+  }
+
+  private Inspection inspectedAnew() {
+    return new Inspector(world.ledger, world.loads, world.evaluations)
+        .inspect(world.waiting.size(), world.nowMs);
+  }
+
+  /** A node that stays the same is older than one that is looked at anew. */
+  private static List<Inspection.Node> withoutTimes(Inspection all) {
+    return all.nodes().stream()
+        .map(
+            node ->
+                new Inspection.Node(
+                    node.name(),
+                    node.availability(),
+                    node.gpus().stream().map(RowChangesTest::withoutAge).toList(),
+                    node.unplaced()))
+        .toList();
+  }
+
+  private static Inspection.Gpu withoutAge(Inspection.Gpu gpu) {
+    return new Inspection.Gpu(
+        gpu.view(),
+        gpu.strayReplicas(),
+        gpu.smMean(),
+        gpu.memoryUsedBytes(),
+        0,
+        gpu.holds(),
+        gpu.formerReplicas(),
+        gpu.reading());
+  }
+
+  @Test
+  void onlyNodesThatChanged_areLookedAtAnew() {
+    Inspection before = world.inspection();
+    world.nowMs += 1_000;
+    world.report("b", new Gpu("b0", 0.5, 10 * FakeWorld.GIB));
+    Inspection now = world.inspection();
+    assertThat(now.nodes().getFirst()).isSameAs(before.nodes().getFirst());
+    assertThat(now.nodes().getLast()).isNotSameAs(before.nodes().getLast());
+    Snapshot rows = Snapshot.of(before);
+    Snapshot next = Snapshot.of(now, rows);
+    assertThat(next.gpus.getFirst()).isSameAs(rows.gpus.getFirst());
+    assertThat(next.gpus.getLast()).isNotSameAs(rows.gpus.getLast());
+    assertThat(next.pods.getFirst()).isSameAs(rows.pods.getFirst());
   }
 
   private void disturb(Random random) {

@@ -5,6 +5,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.ledger.Assignment;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.GpuFacts;
@@ -82,6 +83,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   public final Ledger ledger;
   public final LoadCache loads;
   public final NodeFitCache evaluations;
+  private final Inspector inspector;
   public final NodeEvaluator evaluator;
   public final PackedPolicy packing = new PackedPolicy();
   public final UnschedulablePods waiting;
@@ -120,6 +122,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     this.readiness = new ReadinessGate(ledger::allReported, this::nowMs);
     var snapshot = new ClusterSnapshot(ledger, loads, timing, guard);
     evaluations = new NodeFitCache(ledger, loads, snapshot);
+    inspector = new Inspector(ledger, loads, evaluations);
     evaluator = new NodeEvaluator(ledger, snapshot, evaluations, policy, this::nowMs);
     waiting = new UnschedulablePods(ledger, evaluations, snapshot, metrics);
     state =
@@ -196,7 +199,7 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public Inspection inspection() {
-    return Inspection.of(ledger, loads, evaluations, waiting.size(), nowMs());
+    return inspector.inspect(waiting.size(), nowMs());
   }
 
   /** A GPU of ten replicas and 10 GiB. */

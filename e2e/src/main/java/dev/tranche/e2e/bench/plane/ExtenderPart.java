@@ -105,6 +105,11 @@ public final class ExtenderPart implements AutoCloseable {
     return part;
   }
 
+  /** Where kube-scheduler asks. */
+  public URI verbs() {
+    return URI.create("http://127.0.0.1:" + verbsPort + "/");
+  }
+
   /** For {@link ControlPlane#startScheduler}, as our chart configures it. */
   public String schedulerExtender() {
     return schedulerExtender(verbsPort);

@@ -85,9 +85,14 @@ public final class SimulatedNode {
   }
 
   private void take(Assignment assignment) {
-    if (holdings.containsKey(assignment.getPodUid())) {
-      return;
+    if (!holdings.containsKey(assignment.getPodUid())) {
+      hold(assignment);
+      assigned.accept(name, assignment);
     }
+  }
+
+  /** The kubelet lists the pod from now on. */
+  void hold(Assignment assignment) {
     var held = new ArrayList<Holding>();
     for (ContainerAssignment container : assignment.getContainersList()) {
       var holding =
@@ -100,7 +105,6 @@ public final class SimulatedNode {
       held.add(holding.build());
     }
     holdings.put(assignment.getPodUid(), held);
-    assigned.accept(name, assignment);
   }
 
   private void take(GpuShare share, Holding.Builder holding) {

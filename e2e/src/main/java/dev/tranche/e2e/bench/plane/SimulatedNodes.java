@@ -165,6 +165,11 @@ public final class SimulatedNodes implements AutoCloseable {
     on(node, of -> of.load(uuid, load, uses, sent));
   }
 
+  /** The kubelet has admitted a pod, whoever assigned it. */
+  public void hold(String node, Assignment assignment) {
+    on(node, of -> of.hold(assignment));
+  }
+
   /** The pod has ended, and the kubelet says so. */
   public void ended(String node, String podUid) {
     on(node, of -> of.ended(podUid));

@@ -1,0 +1,152 @@
+package dev.tranche.extender.explain;
+
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.Ledger;
+import dev.tranche.extender.ledger.NodeView;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.load.LoadCache;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.NodeFitCache;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.TreeMap;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Takes pictures of all that the extender knows. Calls of kube-scheduler wait meanwhile, so that a
+ * node is looked at anew only when it has changed. The same object for the same node also spares
+ * readers to compare, and the collector to copy. Confined to the extender's loop.
+ */
+public final class Inspector {
+  private final Ledger ledger;
+  private final LoadCache loads;
+  private final NodeFitCache evaluations;
+  private Map<String, Looked> before = Map.of();
+
+  public Inspector(Ledger ledger, LoadCache loads, NodeFitCache evaluations) {
+    this.ledger = ledger;
+    this.loads = loads;
+    this.evaluations = evaluations;
+  }
+
+  /**
+   * A node, and all that it was made from.
+   *
+   * @param seen the same for as long as nothing in it differs
+   */
+  private record Looked(
+      Inspection.Node node,
+      long ledgerVersion,
+      long loadsVersion,
+      ClusterSnapshot.Seen seen,
+      List<Hold> holds) {
+    @SuppressWarnings("ReferenceEquality")
+    boolean isOf(
+        long ledgerVersionNow,
+        long loadsVersionNow,
+        ClusterSnapshot.Seen seenNow,
+        Collection<Hold> holdsNow) {
+      return ledgerVersion == ledgerVersionNow
+          && loadsVersion == loadsVersionNow
+          && seen == seenNow
+          && sameObjects(holds, holdsNow);
+    }
+
+    @SuppressWarnings("ReferenceEquality")
+    private static boolean sameObjects(List<Hold> one, Collection<Hold> two) {
+      int i = 0;
+      for (Hold hold : two) {
+        if (i == one.size() || one.get(i) != hold) {
+          return false;
+        }
+        i++;
+      }
+      return i == one.size();
+    }
+  }
+
+  /**
+   * @param waitingPods rejected ones that are woken when a GPU has room
+   */
+  public Inspection inspect(int waitingPods, long nowMs) {
+    Instant at = Instant.now().truncatedTo(ChronoUnit.MILLIS);
+    var nodes = new ArrayList<Inspection.Node>();
+    var stages = new TreeMap<String, Integer>();
+    Inspection.STAGES.values().forEach(stage -> stages.put(stage, 0));
+    stages.put(Inspection.CONFIRMED, 0);
+    var now = HashMap.<String, Looked>newHashMap(before.size());
+    for (String name : ledger.nodes().stream().sorted().toList()) {
+      Looked looked = look(name, at, nowMs);
+      now.put(name, looked);
+      looked.holds().forEach(hold -> stages.merge(Inspection.stage(hold), 1, Integer::sum));
+      Inspection.Node node = looked.node();
+      if (!node.gpus().isEmpty() || !node.unplaced().isEmpty()) {
+        nodes.add(node);
+      }
+    }
+    before = now;
+    return new Inspection(nodes, stages, waitingPods, List.copyOf(ledger.pods()), at);
+  }
+
+  private Looked look(String name, Instant at, long nowMs) {
+    ClusterSnapshot.Seen seen = evaluations.seen(name, nowMs);
+    long ledgerVersion = ledger.version(name);
+    long loadsVersion = loads.version(name);
+    Collection<Hold> holds = ledger.holds(name);
+    @Nullable Looked known = before.get(name);
+    if (known != null && known.isOf(ledgerVersion, loadsVersion, seen, holds)) {
+      return known;
+    }
+    List<Hold> kept = List.copyOf(holds);
+    return new Looked(node(name, seen, kept, at, nowMs), ledgerVersion, loadsVersion, seen, kept);
+  }
+
+  private Inspection.Node node(
+      String name, ClusterSnapshot.Seen seen, List<Hold> holds, Instant at, long nowMs) {
+    NodeView view = ledger.view(name, hold -> true, nowMs);
+    var gpus = new ArrayList<Inspection.Gpu>();
+    // The same that the verbs look at: ones of its own would be a twentieth of the heap.
+    List<GpuView> views = seen.gpus();
+    for (int i = 0; i < views.size(); i++) {
+      String uuid = views.get(i).uuid();
+      Optional<LoadReading> reading = loads.get(name, uuid);
+      List<Hold> here = holds.stream().filter(h -> h.held().containsKey(uuid)).toList();
+      gpus.add(
+          new Inspection.Gpu(
+              views.get(i),
+              view.gpus().get(i).strayReplicas(),
+              reading.map(LoadReading::smMean).orElse(0.0),
+              reading.map(LoadReading::memoryUsedBytes).orElse(0L),
+              reading.map(r -> r.ageMs(nowMs)).orElse(-1L),
+              here,
+              formerReplicas(here, views.get(i).replicas()),
+              reading));
+    }
+    return new Inspection.Node(
+        name,
+        view.availability(),
+        gpus,
+        holds.stream().filter(h -> h.placement() == null).toList(),
+        at);
+  }
+
+  private Map<String, Integer> formerReplicas(List<Hold> holds, int replicas) {
+    var former = new HashMap<String, Integer>();
+    for (Hold hold : holds) {
+      ledger
+          .pod(hold.uid())
+          .map(PodFacts::stampedReplicas)
+          .filter(stamp -> stamp.orElse(replicas) != replicas)
+          .ifPresent(stamp -> former.put(hold.uid(), stamp.getAsInt()));
+    }
+    return former;
+  }
+}
