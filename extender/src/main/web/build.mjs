@@ -40,7 +40,7 @@ for (const { path, contents } of outputFiles) {
 }
 write("index.html", page);
 // Not served, but in the jar with the code that it is about.
-const bundled = ["preact", "@preact/signals", "@preact/signals-core"];
+const bundled = ["preact", "@preact/signals", "@preact/signals-core", "uplot"];
 const licenses = bundled.map((name) => `${name}\n\n${readFileSync(`node_modules/${name}/LICENSE`, "utf8")}`);
 writeFileSync(join(out, "licenses.txt"), licenses.join("\n"));
 writeFileSync(join(out, "files.txt"), `${names.join("\n")}\n`);

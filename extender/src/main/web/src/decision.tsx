@@ -1,36 +1,13 @@
 /** Why a pod is where it is, or why it waits, node by node. */
-import { useEffect, useState } from "preact/hooks";
-import { ask, whyOf } from "./connection.ts";
+import { useAnswer } from "./answer.ts";
 import { count } from "./quantity.ts";
 import type { Candidate, PodDetail } from "./types.ts";
 
 const AGAIN_MS = 5_000;
-const ANSWER_MS_MAX = 10_000;
-/** The extender explains so many pods a second, whoever asks. */
-const BUSY = [429, 503];
 
 /** @param nearest so many nodes at most */
 export function Decision({ of, nearest }: { of: string; nearest: number }) {
-  const [found, setFound] = useState<PodDetail | string>("");
-  useEffect(() => {
-    const over = new AbortController();
-    let again: ReturnType<typeof setTimeout>;
-    const look = async () => {
-      if (!document.hidden) {
-        const next = await detail(of, over.signal).catch(() => undefined);
-        if (over.signal.aborted) return;
-        if (next) setFound((last) => (next.busy && typeof last !== "string" ? last : next.found));
-      }
-      // Pages that were opened together do not go on asking together.
-      again = setTimeout(look, AGAIN_MS * (0.75 + Math.random() / 2));
-    };
-    setFound("");
-    void look();
-    return () => {
-      over.abort();
-      clearTimeout(again);
-    };
-  }, [of]);
+  const found = useAnswer<PodDetail>(`pods/${of.split("/").map(encodeURIComponent).join("/")}`, AGAIN_MS);
   if (typeof found === "string") return <p class="quiet">{found}</p>;
   const { decision, kubeScheduler, annotations } = found;
   return (
@@ -51,13 +28,6 @@ export function Decision({ of, nearest }: { of: string; nearest: number }) {
       )}
     </div>
   );
-}
-
-async function detail(of: string, over: AbortSignal): Promise<{ busy: boolean; found: PodDetail | string }> {
-  const signal = AbortSignal.any([over, AbortSignal.timeout(ANSWER_MS_MAX)]);
-  const answer = await ask(`pods/${of.split("/").map(encodeURIComponent).join("/")}`, { signal });
-  const found = answer.ok ? ((await answer.json()) as PodDetail) : await whyOf(answer);
-  return { busy: BUSY.includes(answer.status), found };
 }
 
 function Nodes({ title, nodes, of }: { title: string; nodes: readonly Candidate[]; of: number }) {

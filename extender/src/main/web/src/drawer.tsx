@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { cividis } from "./colour.ts";
 import { Decision } from "./decision.tsx";
 import { factsOf, modelText, readingText, shareText } from "./gpu.ts";
+import { LastHours } from "./history.tsx";
 import { follow } from "./map.tsx";
 import { bytesOf, gpusOf, memory, percent } from "./quantity.ts";
 import { Since } from "./since.tsx";
@@ -61,6 +62,7 @@ function OfGpu({ id }: { id: string }) {
         <Fact name="Memory free for pods">{memory(bytesOf(gpu.effective.memoryFree))}</Fact>
         <Fact name="Measured">{gpu.measured ? <Since time={gpu.measured.time} /> : "not yet"}</Fact>
       </dl>
+      <LastHours key={gpuKey(gpu)} gpu={gpu} bytes={facts.bytes} />
       <h3>Pods on it</h3>
       {gpu.holders.length === 0 && <p class="quiet">None.</p>}
       <ul>{gpu.holders.map((holder) => <HolderLine holder={holder} />)}</ul>

@@ -111,6 +111,23 @@ export interface PodDetail extends Pod {
   };
 }
 
+/** Columns with one value for each time; shares are parts of one. */
+export interface Track {
+  readonly uuid: string;
+  readonly sm: readonly (number | null)[];
+  readonly smMax: readonly (number | null)[];
+  /** bytes */
+  readonly memory: readonly (number | null)[];
+  readonly granted: readonly (number | null)[];
+}
+
+export interface History {
+  readonly time: string;
+  readonly stepSeconds: number;
+  readonly times: readonly string[];
+  readonly gpus: readonly Track[];
+}
+
 /** By uuid, as MIG devices of one GPU share an index. */
 export const gpuKey = (gpu: { node: string; uuid: string }) => `${gpu.node}/${gpu.uuid}`;
 export const podKey = (pod: { namespace: string; name: string }) => `${pod.namespace}/${pod.name}`;

@@ -114,6 +114,9 @@ class BoundsPageTest {
           new Bound("a question of what-if", EXTENDER + "Endpoint", "BODY_BYTES_MAX"),
           new Bound("a question of what-if", EXTENDER + "WhatIf", "COUNT_MAX"),
           new Bound("a question of what-if", EXTENDER + "WhatIf", "PLACE_WITHIN_MS"),
+          new Bound("an answer of the history", EXTENDER + "GpuHistory", "POINTS_MAX"),
+          new Bound("an answer of the history", EXTENDER + "GpuHistory", "ANSWER_POINTS_MAX"),
+          new Bound("an answer of the history", EXTENDER + "GpuHistory", "ANSWER_GPUS_MAX"),
           new Bound("tokens of one address that", EXTENDER + "Access", "REFUSED_BURST"),
           new Bound("rights of tokens that", EXTENDER + "Access", "REMEMBERED_MAX"),
           new Bound("events that a node keeps", PLUGIN + "EventBuffer", "KEPT_MAX"));
@@ -135,6 +138,7 @@ class BoundsPageTest {
           "connections of the webhook's",
           "connections of a port for metrics",
           "connections of the read API",
+          "memory of the history of GPUs",
           "memory that one review",
           "events of a GPU that stays");
 

@@ -37,7 +37,7 @@ class TidyTest {
   /** Code that takes time, NVML and the cluster as parameters. */
   private static final List<Pattern> PURE =
       Stream.of(
-              "extender/src/main/.*/(ledger|placement|score)/.*",
+              "extender/src/main/.*/(history|ledger|placement|score)/.*",
               "webhook/src/main/.*/(mutate|request|pod)/.*",
               "node-plugin/src/main/.*/kubelet/(PreferredAllocation|Allocation)\\.java",
               "node-plugin/src/main/.*/config/.*",

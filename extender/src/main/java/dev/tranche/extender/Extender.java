@@ -266,7 +266,7 @@ public final class Extender implements AutoCloseable {
         .compose(
             deployed -> config.verbsTls() ? Future.succeededFuture() : verbs.listen(null, null))
         .compose(listening -> serveOps())
-        .onSuccess(serving -> readApi.openLocal())
+        .onSuccess(serving -> readApi.start())
         .onSuccess(serving -> stand())
         .mapEmpty();
   }
@@ -406,8 +406,14 @@ public final class Extender implements AutoCloseable {
             () -> Objects.requireNonNull(whatIf, "asked once the verbs are there"),
             traits::filter,
             config.resources(),
+            historyBytesMax(),
             Extender::nowMs),
         metrics);
+  }
+
+  /** Nobody can ask for it without a port. */
+  private long historyBytesMax() {
+    return config.api() == null && config.apiLocal() == null ? 0 : config.historyBytesMax();
   }
 
   /** Which nodes a pod excludes; empty where the API server does not say. */

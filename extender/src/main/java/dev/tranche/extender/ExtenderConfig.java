@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import dev.tranche.api.Quantity;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
 import java.net.InetAddress;
@@ -18,6 +19,7 @@ import org.jspecify.annotations.Nullable;
  * @param resources at least one
  * @param api where remote callers of the read API ask; null: nowhere
  * @param apiLocal where those from loopback do; null: nowhere
+ * @param historyBytesMax of the read API's history; 0: none is kept
  * @param serviceAccount of the node plugins
  */
 public record ExtenderConfig(
@@ -36,6 +38,7 @@ public record ExtenderConfig(
     Address metrics,
     @Nullable Address api,
     @Nullable Address apiLocal,
+    long historyBytesMax,
     ServiceAccount serviceAccount,
     long assignmentAckTimeoutMs,
     long loadStaleAfterMs,
@@ -44,6 +47,8 @@ public record ExtenderConfig(
     int offeredNodesMax,
     boolean gpuMetrics,
     boolean nodeUseAnnotation) {
+  private static final long HISTORY_BYTES_MIN = 1L << 20;
+  private static final long HISTORY_BYTES_MAX = 1L << 30;
   private static final String OFF = "off";
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
@@ -101,6 +106,7 @@ public record ExtenderConfig(
             reader.address("--metrics-address", flags.metricsAddress),
             reader.optionalAddress("--api-address", flags.apiAddress),
             reader.loopbackAddress("--api-local-address", flags.apiLocalAddress),
+            reader.historyBytesMax(flags.historyMemory),
             reader.serviceAccount(flags.nodePluginServiceAccount),
             reader.millis("--assignment-ack-timeout-ms", flags.assignmentAckTimeoutMs, 10, 5_000),
             reader.millis("--load-stale-after-ms", flags.loadStaleAfterMs, 1_000, 600_000),
@@ -221,6 +227,14 @@ public record ExtenderConfig(
       } catch (IllegalArgumentException name) {
         return false;
       }
+    }
+
+    long historyBytesMax(String value) {
+      long bytes = Quantity.parse(value).orElse(-1);
+      if (bytes != 0 && (bytes < HISTORY_BYTES_MIN || bytes > HISTORY_BYTES_MAX)) {
+        wrong("--history-memory", value, "0, or memory from 1Mi to 1Gi");
+      }
+      return bytes;
     }
 
     ServiceAccount serviceAccount(String value) {

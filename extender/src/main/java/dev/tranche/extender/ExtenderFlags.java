@@ -113,6 +113,13 @@ final class ExtenderFlags {
   String apiLocalAddress = "";
 
   @Option(
+      names = "--history-memory",
+      defaultValue = "${env:TRANCHE_HISTORY_MEMORY:-16Mi}",
+      description =
+          "What the read API's history of GPUs may take, 1Mi to 1Gi; with more GPUs it is coarser. 0: none is kept.")
+  String historyMemory = "";
+
+  @Option(
       names = "--node-plugin-service-account",
       defaultValue = "${env:TRANCHE_NODE_PLUGIN_SERVICE_ACCOUNT:-}",
       description = "The only one that may report, namespace:name.")

@@ -22,6 +22,7 @@ final class ExtenderConfigTest {
     assertThat(config.assignmentAckTimeoutMs()).isEqualTo(1_000);
     assertThat(config.loadStaleAfterMs()).isEqualTo(15_000);
     assertThat(config.measuredAfterMs()).isEqualTo(30_000);
+    assertThat(config.historyBytesMax()).isEqualTo(16 << 20);
   }
 
   @Test
@@ -41,11 +42,13 @@ final class ExtenderConfigTest {
             "--leader-elect",
             "--stream-address=[::]:9444",
             "--metrics-address=127.0.0.1:9091",
+            "--history-memory=64Mi",
             "--node-plugin-service-account=gpu:slice-node-plugin",
             "--assignment-ack-timeout-ms=500",
             "--load-stale-after-ms=30000",
             "--measured-after-ms=750");
     assertThat(config.measuredAfterMs()).isEqualTo(750);
+    assertThat(config.historyBytesMax()).isEqualTo(64 << 20);
     assertThat(config.resources()).hasSize(2);
     assertThat(config.policy()).isEqualTo(Policy.PACKED);
     assertThat(config.verbsTls()).isTrue();
@@ -67,6 +70,21 @@ final class ExtenderConfigTest {
     assertThat(((ExtenderConfig.Parsed.Invalid) parsed).errors())
         .hasSizeGreaterThanOrEqualTo(3)
         .anyMatch(e -> e.contains("--policy is \"best\"; allowed: load, spread or packed"));
+  }
+
+  @Test
+  void historyMemory_isAnAmountOrNothing() {
+    for (String wrong : new String[] {"much", "-1", "1Ki", "2Gi"}) {
+      assertThat(errors("--history-memory=" + wrong))
+          .anyMatch(e -> e.contains("\"%s\"; allowed: 0, or memory from 1Mi".formatted(wrong)));
+    }
+    assertThat(
+            valid(
+                    "--namespace=gpu",
+                    "--node-plugin-service-account=gpu:tranche-node-plugin",
+                    "--history-memory=0")
+                .historyBytesMax())
+        .isZero();
   }
 
   @Test

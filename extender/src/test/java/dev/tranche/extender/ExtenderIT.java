@@ -424,6 +424,7 @@ final class ExtenderIT {
         new ExtenderConfig.Address("127.0.0.1", 0),
         new ExtenderConfig.Address("127.0.0.1", 0),
         new ExtenderConfig.Address("127.0.0.1", 0),
+        16 << 20,
         new ExtenderConfig.ServiceAccount(NAMESPACE, "tranche-node-plugin"),
         2_000,
         15_000,

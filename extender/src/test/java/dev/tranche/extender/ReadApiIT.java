@@ -119,6 +119,30 @@ final class ReadApiIT {
   }
 
   @Test
+  void history_isRecordedUnasked_ofAGpuAndOfItsNode() throws Exception {
+    String path = "/api/v1/history";
+    ExtenderIT.until(
+        Duration.ofSeconds(60),
+        () -> local(path + "?node=node-a&uuid=GPU-a1").body().contains("0.8"));
+    for (String query : List.of("?node=node-a&uuid=GPU-a1", "?node=node-a&since=1h")) {
+      for (HttpResponse<String> answer :
+          List.of(local(path + query), remote(path + query, VIEWER))) {
+        assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
+        OpenApi.assertDescribed(path, 200, answer.body());
+      }
+    }
+    JsonObject node = json(local(path + "?node=node-a"));
+    assertThat(node.getJsonArray("gpus")).hasSize(2);
+    assertThat(node.getJsonObject("mean").getJsonArray("granted"))
+        .hasSameSizeAs(node.getJsonArray("times"));
+    assertThat(remote(path + "?node=node-a", "user-stranger").statusCode()).isEqualTo(403);
+    assertThat(metrics())
+        .contains("tranche_extender_history_step_seconds 10.0")
+        .containsPattern("tranche_extender_history_bytes [1-9]")
+        .contains("tranche_extender_history_gpus_left_out 0.0");
+  }
+
+  @Test
   void gpus_arePaged() throws Exception {
     JsonObject first = json(local(GPUS + "?limit=1"));
     String position = first.getJsonObject("metadata").getString("continue");
@@ -136,6 +160,9 @@ final class ReadApiIT {
     "/api/v1/pods/team-a/none, 404, nothing is known of pod team-a/none",
     "/api/v1/pods/team-a/%3Cscript%3E, 400, lower case letters",
     "/api/v1/openapi.json?x=y, 400, no parameters",
+    "/api/v1/history, 400, node is \"\"; allowed: the name of a node",
+    "/api/v1/history?node=node-a&since=1d, 400, a duration such as 90s",
+    "/api/v1/history?node=none, 404, nothing was recorded of node none",
     "/nothing, 404, there are /api/v1/summary",
   })
   void wrongRequests_areProblemsThatSayWhatIsAllowed(String asked, int status, String said)

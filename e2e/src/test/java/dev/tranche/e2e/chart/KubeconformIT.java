@@ -40,7 +40,7 @@ class KubeconformIT {
           + MPS
           + " "
           + DASHBOARDS
-          + " --set networkPolicies.enabled=true,webhook.certManager.enabled=true,runtimeClass.create=true,criticalPodsQuota.enabled=true";
+          + " --set networkPolicies.enabled=true,webhook.certManager.enabled=true,runtimeClass.create=true,criticalPodsQuota.enabled=true,extender.api.historyMemory=0";
 
   static final Iterable<Rendering> RENDERINGS = Rendering.ALL;
 

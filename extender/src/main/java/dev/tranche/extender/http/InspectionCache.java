@@ -28,14 +28,29 @@ public final class InspectionCache {
   }
 
   public synchronized Future<Inspection> latest() {
-    Future<Inspection> known = latest;
     long nowMs = clockMs.getAsLong();
-    if (known != null && (!known.isComplete() || nowMs - atMs < AGE_MS_MAX)) {
+    Future<Inspection> known = known(nowMs);
+    if (known != null) {
       return known;
     }
     Future<Inspection> fresh = taken.get();
     latest = fresh;
     atMs = nowMs;
     return fresh;
+  }
+
+  /**
+   * For one who comes seldom: a snapshot that nobody else has asked for is not kept, since that of
+   * a large cluster has many megabytes.
+   */
+  public synchronized Future<Inspection> once() {
+    Future<Inspection> known = known(clockMs.getAsLong());
+    return known == null ? taken.get() : known;
+  }
+
+  private @Nullable Future<Inspection> known(long nowMs) {
+    Future<Inspection> known = latest;
+    boolean fresh = known != null && (!known.isComplete() || nowMs - atMs < AGE_MS_MAX);
+    return fresh ? known : null;
   }
 }

@@ -46,6 +46,7 @@ final class Answers {
   private final Function<String, Future<Optional<String>>> schedulerMessages;
   private final Function<String, Future<Optional<NodeFilter>>> filters;
   private final WhatIfAnswers whatIfs;
+  private final HistoryAnswers histories;
   private final LongSupplier clockMs;
   private final PodJson pods;
   private final SummaryJson summary;
@@ -74,6 +75,7 @@ final class Answers {
       Function<String, Future<Optional<String>>> schedulerMessages,
       Function<String, Future<Optional<NodeFilter>>> filters,
       WhatIfAnswers whatIfs,
+      HistoryAnswers histories,
       LongSupplier clockMs) {
     this.vertx = vertx;
     this.loop = loop;
@@ -83,6 +85,7 @@ final class Answers {
     this.schedulerMessages = schedulerMessages;
     this.filters = filters;
     this.whatIfs = whatIfs;
+    this.histories = histories;
     this.clockMs = clockMs;
     this.pods = new PodJson(reasons);
     this.summary = new SummaryJson(reasons);
@@ -112,6 +115,7 @@ final class Answers {
               .map(Future::succeededFuture)
               .orElseGet(
                   () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
+      case Route.History() -> whenReady(() -> histories.of(parameters));
       case Route.WhatIf() -> whenReady(() -> whatIfs.of(parameters, body));
       case Route.OpenApi() ->
           Future.succeededFuture(

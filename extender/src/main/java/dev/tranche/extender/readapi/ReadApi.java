@@ -5,6 +5,7 @@ import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
 import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.selection.NodeFilter;
@@ -40,6 +41,7 @@ public final class ReadApi implements AutoCloseable {
   private static final long ANSWERED_MS_MAX = 10_000;
 
   private final AccessReviewer reviewer;
+  private final Optional<HistorySampler> sampler;
   private final Port remote;
   private final Port local;
 
@@ -52,6 +54,7 @@ public final class ReadApi implements AutoCloseable {
    * @param whatIf used on the loop's behalf
    * @param selections the same of a pod that is at hand
    * @param resources that pods ask for
+   * @param historyBytesMax size of the history of GPUs; 0: none is kept
    */
   public record Sources(
       Supplier<Loop> loop,
@@ -64,6 +67,7 @@ public final class ReadApi implements AutoCloseable {
       Supplier<WhatIf> whatIf,
       Function<PodSelection, NodeFilter> selections,
       List<String> resources,
+      long historyBytesMax,
       LongSupplier clockMs) {}
 
   /**
@@ -86,6 +90,8 @@ public final class ReadApi implements AutoCloseable {
     var access = new Access(reviewer, clusterRole, Ticker.systemTicker());
     var counted = new ReadApiMetrics(metrics);
     var reasons = new WaitingReasons(sources.explanations());
+    Optional<GpuHistory> history = history(sources.historyBytesMax(), metrics);
+    this.sampler = history.map(kept -> sampler(vertx, kept, sources));
     var answers =
         new Answers(
             vertx,
@@ -103,6 +109,7 @@ public final class ReadApi implements AutoCloseable {
                 sources.selections(),
                 new PodBody(sources.resources()),
                 sources.clockMs()),
+            new HistoryAnswers(vertx, history, sources.clockMs()),
             sources.clockMs());
     var stream =
         new EventStream(
@@ -137,8 +144,36 @@ public final class ReadApi implements AutoCloseable {
         access::remembered);
   }
 
-  /** The port on loopback; it is tried again where it cannot be opened. */
-  public void openLocal() {
+  private static Optional<GpuHistory> history(long bytesMax, ExtenderMetrics metrics) {
+    Optional<GpuHistory> history =
+        bytesMax == 0 ? Optional.empty() : Optional.of(new GpuHistory(bytesMax));
+    metrics.gauge(
+        "tranche.extender.history.bytes",
+        "Size of the history of GPUs; bounded.",
+        () -> history.map(GpuHistory::bytes).orElse(0L));
+    metrics.gauge(
+        "tranche.extender.history.step.seconds",
+        "Time between two samples of the history; it grows with the number of GPUs.",
+        () -> history.map(GpuHistory::stepMs).orElse(0L) / 1_000);
+    metrics.gauge(
+        "tranche.extender.history.gpus.left.out",
+        "GPUs that the history has no room for.",
+        () -> history.map(GpuHistory::leftOut).orElse(0));
+    return history;
+  }
+
+  private static HistorySampler sampler(Vertx vertx, GpuHistory history, Sources sources) {
+    return new HistorySampler(
+        vertx,
+        history,
+        () -> sources.loop().get().ask(() -> sources.notReady().get().isEmpty()),
+        sources.inspections()::once,
+        sources.clockMs());
+  }
+
+  /** Opens the port on loopback, which is tried again, and begins the history. */
+  public void start() {
+    sampler.ifPresent(HistorySampler::start);
     local.open(options().setHttp2ClearTextEnabled(false));
   }
 

@@ -21,6 +21,8 @@ sealed interface Route {
 
   record WhatIf() implements Route {}
 
+  record History() implements Route {}
+
   record OpenApi() implements Route {}
 
   static Optional<Route> of(String path) {
@@ -40,6 +42,7 @@ sealed interface Route {
       case "pods" -> Optional.of(new Pods());
       case "stream" -> Optional.of(new Stream());
       case "what-if" -> Optional.of(new WhatIf());
+      case "history" -> Optional.of(new History());
       case "openapi.json" -> Optional.of(new OpenApi());
       default -> Optional.empty();
     };
@@ -64,6 +67,7 @@ sealed interface Route {
       case Pod(String namespace, String name) -> PREFIX + "pods";
       case Stream() -> PREFIX + "stream";
       case WhatIf() -> PREFIX + "what-if";
+      case History() -> PREFIX + "history";
       case OpenApi() -> PREFIX + "openapi.json";
     };
   }

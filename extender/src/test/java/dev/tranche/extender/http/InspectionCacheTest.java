@@ -45,4 +45,15 @@ final class InspectionCacheTest {
     taken.getLast().fail("a bug");
     assertThat(inspections.latest()).isSameAs(first);
   }
+
+  @Test
+  void pictureTakenOnce_isTheFreshOne_orIsNotKept() {
+    var first = inspections.latest();
+    taken.getLast().complete(new Inspection(List.of(), Map.of(), 0));
+    assertThat(inspections.once()).isSameAs(first);
+    nowMs += InspectionCache.AGE_MS_MAX;
+    var passing = inspections.once();
+    assertThat(passing).isNotSameAs(first);
+    assertThat(inspections.latest()).isNotSameAs(passing);
+  }
 }

@@ -3,6 +3,7 @@ package dev.tranche.extender.readapi;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.load.LoadReading;
 import dev.tranche.extender.score.Policy;
@@ -136,6 +137,36 @@ final class OpenApiTest {
   }
 
   @Test
+  void history_isDescribed_withGapsWhereNothingWasMeasured() {
+    var history = new GpuHistory(1 << 20);
+    history.add(HistorySampler.samples(world.inspection()), 0);
+    world.report("a", new Gpu("a0", 0.5, FakeWorld.GIB), new Gpu("a1", 0.7, FakeWorld.GIB));
+    history.add(HistorySampler.samples(world.inspection()), 10_000);
+    Instant now = Instant.parse("2026-11-23T20:00:00Z");
+    var found = history.find("a", null, 60_000, 20_000).orElseThrow();
+    JsonObject node = HistoryJson.of("a", found, true, now, 20_000);
+    OpenApi.assertIs("History", node.encode());
+    assertThat(node.getJsonArray("times").getList())
+        .isEqualTo(List.of("2026-11-23T19:59:45Z", "2026-11-23T19:59:55Z"));
+    assertThat(node.getJsonArray("gpus").getJsonObject(1).encode())
+        .isEqualTo(
+            "{\"uuid\":\"a1\",\"index\":1,\"sm\":[null,0.7],\"smMax\":[null,0.7],"
+                + "\"memory\":[null,1073741824],\"granted\":[0.0,0.0]}");
+    JsonObject mean = node.getJsonObject("mean");
+    assertThat(mean.getJsonArray("sm").getList()).isEqualTo(List.of(0.25, 0.6));
+    assertThat(mean.getJsonArray("smMax").getList()).isEqualTo(List.of(0.25, 0.7));
+    assertThat(mean.getJsonArray("granted").getList()).isEqualTo(List.of(0.15, 0.15));
+
+    var one = history.find("a", "a0", 60_000, 20_000).orElseThrow();
+    JsonObject gpu = HistoryJson.of("a", one, false, now, 20_000);
+    OpenApi.assertIs("History", gpu.encode());
+    assertThat(gpu.containsKey("mean")).isFalse();
+    assertThat(gpu.getJsonArray("gpus")).hasSize(1);
+    var nothing = history.find("a", "a0", 60_000, 600_000).orElseThrow();
+    OpenApi.assertIs("History", HistoryJson.of("a", nothing, true, now, 600_000).encode());
+  }
+
+  @Test
   void answersThatDiffer_areNotDescribed() {
     assertThatThrownBy(() -> OpenApi.assertIs("Amount", "{\"gpus\":\"1.5\",\"memory\":\"1Gi\"}"))
         .isInstanceOf(AssertionError.class);
@@ -153,6 +184,6 @@ final class OpenApiTest {
         .forEachRemaining(
             path ->
                 assertThat(Route.of(path.replace("{", "").replace("}", ""))).as(path).isPresent());
-    assertThat(document.get("paths")).hasSize(7);
+    assertThat(document.get("paths")).hasSize(8);
   }
 }

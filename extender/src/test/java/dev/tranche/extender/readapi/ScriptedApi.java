@@ -30,6 +30,9 @@ final class ScriptedApi implements AutoCloseable {
 
   volatile JsonObject pod = new JsonObject();
 
+  /** Null: nothing was recorded. */
+  volatile @Nullable JsonObject history;
+
   /** Instead of {@link #pod}; null: the pod. */
   volatile @Nullable Problem podRefusal;
 
@@ -82,12 +85,20 @@ final class ScriptedApi implements AutoCloseable {
       response.setChunked(true).putHeader("Content-Type", "text/event-stream");
       write(response, "snapshot", snapshot);
       readers.add(response);
+    } else if ("/api/v1/history".equals(request.path())) {
+      answer(response, history, Problem.of(404, "Not found", "nothing was recorded of it"));
     } else {
       Problem refused = podRefusal;
-      response.setStatusCode(refused == null ? 200 : refused.status());
-      response.putHeader("Content-Type", "application/json");
-      response.end(refused == null ? pod.toBuffer() : refused.json().toBuffer());
+      answer(response, refused == null ? pod : null, refused);
     }
+  }
+
+  private static void answer(
+      HttpServerResponse response, @Nullable JsonObject found, @Nullable Problem refused) {
+    int status = found != null || refused == null ? 200 : refused.status();
+    JsonObject json = found != null || refused == null ? found : refused.json();
+    response.setStatusCode(status).putHeader("Content-Type", "application/json");
+    var _ = response.end(Objects.requireNonNull(json).toBuffer());
   }
 
   private static void write(HttpServerResponse response, String event, JsonObject data) {
@@ -136,6 +147,42 @@ final class ScriptedApi implements AutoCloseable {
                         .put("used", amount.copy().put("measuredGpus", gpus.size())))
                 .put("models", new JsonArray())
                 .put("waitingPods", new JsonObject().put("total", waiting)));
+  }
+
+  /**
+   * A value each minute, the last one now.
+   *
+   * @param smPercent below 0: no reading
+   */
+  static JsonObject history(String uuid, int... smPercent) {
+    var times = new JsonArray();
+    var sm = new JsonArray();
+    var smMax = new JsonArray();
+    var memory = new JsonArray();
+    var granted = new JsonArray();
+    Instant now = Instant.now();
+    for (int i = 0; i < smPercent.length; i++) {
+      int percent = smPercent[i];
+      times.add(now.minusSeconds((smPercent.length - 1 - i) * 60L).toString());
+      sm.add(percent < 0 ? null : percent / 100.0);
+      smMax.add(percent < 0 ? null : Math.min(1, percent / 80.0));
+      memory.add(percent < 0 ? null : 20L << 30);
+      granted.add(0.5);
+    }
+    var gpu =
+        new JsonObject()
+            .put("uuid", uuid)
+            .put("index", 0)
+            .put("sm", sm)
+            .put("smMax", smMax)
+            .put("memory", memory)
+            .put("granted", granted);
+    return new JsonObject()
+        .put("time", now.toString())
+        .put("node", "node-a")
+        .put("stepSeconds", 60)
+        .put("times", times)
+        .put("gpus", new JsonArray().add(gpu));
   }
 
   /** Half granted, and as busy as said; below 0: without a reading. */

@@ -1,0 +1,67 @@
+package dev.tranche.extender.readapi;
+
+import dev.tranche.extender.history.GpuHistory;
+import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.HistoryQuery.Parsed;
+import io.vertx.core.Future;
+import io.vertx.core.MultiMap;
+import io.vertx.core.Vertx;
+import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
+import java.util.Optional;
+import java.util.function.LongSupplier;
+
+/** Answers what GPUs did in the last hours. The deciding loop is not asked. */
+final class HistoryAnswers {
+  private final Vertx vertx;
+  private final Optional<GpuHistory> history;
+  private final LongSupplier clockMs;
+
+  /**
+   * @param history empty where none is kept
+   */
+  HistoryAnswers(Vertx vertx, Optional<GpuHistory> history, LongSupplier clockMs) {
+    this.vertx = vertx;
+    this.history = history;
+    this.clockMs = clockMs;
+  }
+
+  Future<Answer> of(MultiMap parameters) {
+    if (history.isEmpty()) {
+      return refused(notFound("no history is kept: extender.api.historyMemory is 0"));
+    }
+    return switch (HistoryQuery.parse(parameters, Instant.now())) {
+      case Parsed.Refused(Problem problem) -> refused(problem);
+      case Parsed.Valid(HistoryQuery query) ->
+          vertx.executeBlocking(() -> answer(history.get(), query), false);
+    };
+  }
+
+  private Answer answer(GpuHistory kept, HistoryQuery query) {
+    long nowMs = clockMs.getAsLong();
+    Instant now = Instant.now().truncatedTo(ChronoUnit.MILLIS);
+    return kept.find(query.node(), query.uuid(), query.ago().toMillis(), nowMs)
+        .map(found -> HistoryJson.of(query.node(), found, query.uuid() == null, now, nowMs))
+        .<Answer>map(json -> new Answer.Found(json.toBuffer()))
+        .orElseGet(() -> new Answer.Refused(unknown(query)));
+  }
+
+  private static Problem unknown(HistoryQuery query) {
+    return notFound(
+        "nothing was recorded of %s in the last %d hours, or since this extender began"
+            .formatted(
+                query.uuid() == null
+                    ? "node " + query.node()
+                    : "GPU " + query.uuid() + " of node " + query.node(),
+                Duration.ofMillis(GpuHistory.WINDOW_MS).toHours()));
+  }
+
+  private static Problem notFound(String detail) {
+    return Problem.of(404, "Not found", detail);
+  }
+
+  private static Future<Answer> refused(Problem problem) {
+    return Future.succeededFuture(new Answer.Refused(problem));
+  }
+}

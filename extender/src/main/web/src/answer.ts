@@ -1,0 +1,42 @@
+/** What the read API answers, asked again while somebody looks at it. */
+import { useEffect, useState } from "preact/hooks";
+import { ask, whyOf } from "./connection.ts";
+
+const ANSWER_MS_MAX = 10_000;
+/** The extender answers so many of some questions a second, whoever asks. */
+const BUSY = [429, 503];
+
+/**
+ * The newest answer, or why there is none; empty before the first.
+ * @param againMs least time from an answer to the next question
+ */
+export function useAnswer<T>(path: string, againMs: number): T | string {
+  const [found, setFound] = useState<T | string>("");
+  useEffect(() => {
+    const over = new AbortController();
+    let again: ReturnType<typeof setTimeout>;
+    const look = async () => {
+      if (!document.hidden) {
+        const next = await answer<T>(path, over.signal).catch(() => undefined);
+        if (over.signal.aborted) return;
+        if (next) setFound((last) => (next.busy && typeof last !== "string" ? last : next.found));
+      }
+      // Pages that were opened together do not go on asking together.
+      again = setTimeout(look, againMs * (1 + Math.random() / 2));
+    };
+    setFound("");
+    void look();
+    return () => {
+      over.abort();
+      clearTimeout(again);
+    };
+  }, [path]);
+  return found;
+}
+
+async function answer<T>(path: string, over: AbortSignal): Promise<{ busy: boolean; found: T | string }> {
+  const signal = AbortSignal.any([over, AbortSignal.timeout(ANSWER_MS_MAX)]);
+  const answer = await ask(path, { signal });
+  const found = answer.ok ? ((await answer.json()) as T) : await whyOf(answer);
+  return { busy: BUSY.includes(answer.status), found };
+}
