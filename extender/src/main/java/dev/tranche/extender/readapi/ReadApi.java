@@ -92,25 +92,7 @@ public final class ReadApi implements AutoCloseable {
     var reasons = new WaitingReasons(sources.explanations());
     Optional<GpuHistory> history = history(sources.historyBytesMax(), metrics);
     this.sampler = history.map(kept -> sampler(vertx, kept, sources));
-    var answers =
-        new Answers(
-            vertx,
-            sources.loop(),
-            sources.inspections(),
-            sources.notReady(),
-            sources.explain(),
-            reasons,
-            sources.schedulerMessages(),
-            sources.filters(),
-            new WhatIfAnswers(
-                vertx,
-                sources.loop(),
-                sources.whatIf(),
-                sources.selections(),
-                new PodBody(sources.resources()),
-                sources.clockMs()),
-            new HistoryAnswers(vertx, history, sources.clockMs()),
-            sources.clockMs());
+    Answers answers = answers(vertx, sources, reasons, history);
     var stream =
         new EventStream(
             vertx,
@@ -142,6 +124,28 @@ public final class ReadApi implements AutoCloseable {
         "tranche.extender.read.api.verdicts",
         "Tokens' rights to the read API that are remembered; bounded.",
         access::remembered);
+  }
+
+  private static Answers answers(
+      Vertx vertx, Sources sources, WaitingReasons reasons, Optional<GpuHistory> history) {
+    return new Answers(
+        vertx,
+        sources.loop(),
+        sources.inspections(),
+        sources.notReady(),
+        sources.explain(),
+        reasons,
+        sources.schedulerMessages(),
+        sources.filters(),
+        new WhatIfAnswers(
+            vertx,
+            sources.loop(),
+            sources.whatIf(),
+            sources.selections(),
+            new PodBody(sources.resources()),
+            sources.clockMs()),
+        new HistoryAnswers(vertx, history, sources.clockMs()),
+        sources.clockMs());
   }
 
   private static Optional<GpuHistory> history(long bytesMax, ExtenderMetrics metrics) {

@@ -1,7 +1,6 @@
 package dev.tranche.extender.history;
 
 import static org.assertj.core.api.Assertions.assertThat;
-import static org.assertj.core.api.Assertions.within;
 
 import dev.tranche.extender.history.GpuHistory.Found;
 import dev.tranche.extender.history.GpuHistory.Gpu;
@@ -148,12 +147,8 @@ final class GpuHistoryTest {
     tight.add(List.of(sample("n", 0, 0.5), sample("n", 1, 0.5)), now);
     assertThat(tight.stepMs()).isEqualTo(2 * STEP);
     Gpu gpu = all(tight, "n", now).gpus().getFirst();
-    double[] means = {0.3, 0.8, NONE, 0.2, 0.5};
-    double[] highest = {0.4, 0.8, NONE, 0.3, 0.5};
-    for (int i = 0; i < means.length; i++) {
-      assertThat(gpu.smMean().get(i)).isEqualTo(means[i], within(0.005));
-      assertThat(gpu.smMax().get(i)).isEqualTo(highest[i]);
-    }
+    assertThat(gpu.smMean()).containsExactly(0.3, 0.8, NONE, 0.2, 0.5);
+    assertThat(gpu.smMax()).containsExactly(0.4, 0.8, NONE, 0.3, 0.5);
     assertThat(gpu.memoryUsedBytes()).containsExactly(GIB, GIB, -1L, GIB, GIB);
   }
 

@@ -414,7 +414,7 @@ final class PageIT {
             IntStream.range(0, 360)
                 .map(
                     i ->
-                        i > 150 && i < 190 || i > 300 && i < 312 && i != 305
+                        (i > 150 && i < 190) || (i > 300 && i < 312 && i != 305)
                             ? -1
                             : (int) (55 + 30 * Math.sin(i / 20.0) + (i * 7919) % 13))
                 .toArray();
