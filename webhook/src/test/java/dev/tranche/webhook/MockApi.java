@@ -1,15 +1,32 @@
 package dev.tranche.webhook;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.GuardRules;
+import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.nodes.ClusterWatch;
+import dev.tranche.webhook.tls.CertificateController;
+import dev.tranche.webhook.tls.TlsNames;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
+import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.fabric8.kubernetes.client.server.mock.KubernetesCrudDispatcher;
 import io.fabric8.kubernetes.client.server.mock.KubernetesMockServer;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import io.fabric8.mockwebserver.Context;
 import io.fabric8.mockwebserver.MockWebServer;
+import java.time.Duration;
+import java.util.Base64;
 import java.util.HashMap;
+import java.util.List;
+import java.util.Set;
 
 /** An API server that remembers what it is sent. */
 public final class MockApi implements AutoCloseable {
+  static final String NAMESPACE = "tranche-system";
+
   private final KubernetesMockServer server =
       new KubernetesMockServer(
           new Context(Serialization.jsonMapper()),
@@ -26,6 +43,66 @@ public final class MockApi implements AutoCloseable {
 
   public KubernetesClient client() {
     return client;
+  }
+
+  /** The whole process but its main method, not started. */
+  Webhook webhook(CertificateController.Making making) {
+    var local = new WebhookConfig.Address("127.0.0.1", 0);
+    List<String> resources = List.of("nvidia.com/gpu");
+    return new Webhook(
+        new WebhookConfig(
+            new TlsNames("tranche", NAMESPACE),
+            local,
+            local,
+            new MutationRules(resources, 10, "tranche-scheduler", "nvidia"),
+            making,
+            Duration.ZERO,
+            new GuardRules(GuardMode.VOID, true, Set.of(), resources, "/var/lib/kubelet")),
+        new KubernetesClientBuilder()
+            .withConfig(client.getConfiguration())
+            .withKubernetesSerialization(ClusterWatch.serialization())
+            .build());
+  }
+
+  /** As the chart makes it, with one entry. */
+  void createConfiguration(String path) {
+    var entry =
+        new MutatingWebhookBuilder()
+            .withName("one.tranche.dev")
+            .withNewClientConfig()
+            .withNewService()
+            .withName("tranche-webhook")
+            .withNamespace(NAMESPACE)
+            .withPath(path)
+            .endService()
+            .endClientConfig()
+            .withSideEffects("NoneOnDryRun")
+            .build();
+    client
+        .resource(
+            new MutatingWebhookConfigurationBuilder()
+                .withNewMetadata()
+                .withName("tranche")
+                .endMetadata()
+                .withWebhooks(entry)
+                .build())
+        .create();
+  }
+
+  /** What the configuration has of it; empty: nothing yet. */
+  String caBundle() {
+    String encoded =
+        client
+            .admissionRegistration()
+            .v1()
+            .mutatingWebhookConfigurations()
+            .withName("tranche")
+            .get()
+            .getWebhooks()
+            .getFirst()
+            .getClientConfig()
+            .getCaBundle();
+    return encoded == null ? "" : new String(Base64.getDecoder().decode(encoded), UTF_8);
   }
 
   /**

@@ -1,20 +1,10 @@
 package dev.tranche.webhook;
 
 import static dev.tranche.webhook.Await.await;
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.metrics.ReviewKind;
-import dev.tranche.webhook.mutate.MutationRules;
-import dev.tranche.webhook.nodes.ClusterWatch;
 import dev.tranche.webhook.tls.CertificateController;
-import dev.tranche.webhook.tls.TlsNames;
-import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
-import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
-import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
@@ -25,7 +15,6 @@ import io.vertx.core.net.PemTrustOptions;
 import io.vertx.core.net.SocketAddress;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Base64;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -37,8 +26,6 @@ import org.junit.jupiter.api.Timeout;
 /** Two replicas whose authority lives for seconds, asked all the time: none may fail. */
 @Timeout(180)
 class RotationIT {
-  private static final String NAMESPACE = "tranche-system";
-
   /** Seconds; a longer run by -Dtranche.rotation.life=60. */
   private static final Duration LIFE =
       Duration.ofSeconds(Long.getLong("tranche.rotation.life", 20));
@@ -47,8 +34,6 @@ class RotationIT {
   private static final Duration STALE = LIFE.dividedBy(20);
 
   private final MockApi api = new MockApi();
-  private final KubernetesClient client = api.client();
-
   private final Vertx vertx = Vertx.vertx();
   private final List<Webhook> replicas = new ArrayList<>();
 
@@ -61,21 +46,21 @@ class RotationIT {
 
   @Test
   void authoritiesAndCertificates_changeWhileRequestsFlow_withoutOneFailing() throws Exception {
-    createConfiguration();
+    api.createConfiguration(ReviewKind.GUARD_PATH);
     replicas.add(replica());
     replicas.add(replica());
-    await("the caBundle", () -> !caBundle().isEmpty());
+    await("the caBundle", () -> !api.caBundle().isEmpty());
     await("both", () -> replicas.stream().allMatch(r -> r.port() > 0));
 
     Set<String> bundles = new LinkedHashSet<>();
     List<String> failures = new ArrayList<>();
-    String bundle = caBundle();
+    String bundle = api.caBundle();
     long bundleNanos = System.nanoTime();
     int requests = 0;
     // Two authorities have come and gone, one after the other, each with an overlap.
     while (bundles.size() < 5) {
       if (System.nanoTime() - bundleNanos > STALE.toNanos()) {
-        bundle = caBundle();
+        bundle = api.caBundle();
         bundleNanos = System.nanoTime();
       }
       bundles.add(bundle);
@@ -92,23 +77,8 @@ class RotationIT {
   }
 
   private Webhook replica() {
-    var local = new WebhookConfig.Address("127.0.0.1", 0);
-    var config =
-        new WebhookConfig(
-            new TlsNames("tranche", NAMESPACE),
-            local,
-            local,
-            new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
-            new CertificateController.Making(false, LIFE, LIFE.dividedBy(2), false),
-            Duration.ZERO,
-            new GuardRules(GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/k"));
     var webhook =
-        new Webhook(
-            config,
-            new KubernetesClientBuilder()
-                .withConfig(client.getConfiguration())
-                .withKubernetesSerialization(ClusterWatch.serialization())
-                .build());
+        api.webhook(new CertificateController.Making(false, LIFE, LIFE.dividedBy(2), false));
     webhook.start().await();
     return webhook;
   }
@@ -125,7 +95,7 @@ class RotationIT {
               new RequestOptions()
                   .setMethod(HttpMethod.POST)
                   .setServer(SocketAddress.inetSocketAddress(port, "127.0.0.1"))
-                  .setHost("tranche-webhook." + NAMESPACE + ".svc")
+                  .setHost("tranche-webhook." + MockApi.NAMESPACE + ".svc")
                   .setURI(ReviewKind.GUARD_PATH)
                   .putHeader("content-type", "application/json"))
           .compose(sent -> sent.send(Buffer.buffer(Reviews.bytes("deployment"))))
@@ -134,44 +104,5 @@ class RotationIT {
     } finally {
       http.close().await();
     }
-  }
-
-  private void createConfiguration() {
-    var entry =
-        new MutatingWebhookBuilder()
-            .withName("guard.tranche.dev")
-            .withNewClientConfig()
-            .withNewService()
-            .withName("tranche-webhook")
-            .withNamespace(NAMESPACE)
-            .withPath(ReviewKind.GUARD_PATH)
-            .endService()
-            .endClientConfig()
-            .withSideEffects("NoneOnDryRun")
-            .build();
-    client
-        .resource(
-            new MutatingWebhookConfigurationBuilder()
-                .withNewMetadata()
-                .withName("tranche")
-                .endMetadata()
-                .withWebhooks(entry)
-                .build())
-        .create();
-  }
-
-  private String caBundle() {
-    String encoded =
-        client
-            .admissionRegistration()
-            .v1()
-            .mutatingWebhookConfigurations()
-            .withName("tranche")
-            .get()
-            .getWebhooks()
-            .getFirst()
-            .getClientConfig()
-            .getCaBundle();
-    return encoded == null ? "" : new String(Base64.getDecoder().decode(encoded), UTF_8);
   }
 }

@@ -5,19 +5,12 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.webhook.guard.GuardMode;
-import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.metrics.ReviewKind;
-import dev.tranche.webhook.mutate.MutationRules;
-import dev.tranche.webhook.nodes.ClusterWatch;
 import dev.tranche.webhook.tls.CertificateController;
-import dev.tranche.webhook.tls.TlsNames;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
-import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookBuilder;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
 import io.fabric8.kubernetes.api.model.node.v1.RuntimeClassBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
@@ -29,8 +22,6 @@ import io.vertx.core.net.PemTrustOptions;
 import io.vertx.core.net.SocketAddress;
 import java.time.Duration;
 import java.util.Base64;
-import java.util.List;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import javax.net.ssl.SSLPeerUnverifiedException;
@@ -42,8 +33,6 @@ import org.junit.jupiter.api.Timeout;
 /** The whole process but its main method, over real sockets, against a stand-in API server. */
 @Timeout(60)
 class WebhookIT {
-  private static final String NAMESPACE = "tranche-system";
-
   private final MockApi api = new MockApi();
   private final KubernetesClient client = api.client();
 
@@ -54,24 +43,10 @@ class WebhookIT {
 
   @BeforeEach
   void start() {
-    var local = new WebhookConfig.Address("127.0.0.1", 0);
-    var config =
-        new WebhookConfig(
-            new TlsNames("tranche", NAMESPACE),
-            local,
-            local,
-            new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"),
+    webhook =
+        api.webhook(
             new CertificateController.Making(
-                false, Duration.ofDays(3650), Duration.ofSeconds(30), false),
-            Duration.ZERO,
-            new GuardRules(
-                GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/var/lib/kubelet"));
-    var slim =
-        new KubernetesClientBuilder()
-            .withConfig(client.getConfiguration())
-            .withKubernetesSerialization(ClusterWatch.serialization())
-            .build();
-    webhook = new Webhook(config, slim);
+                false, Duration.ofDays(3650), Duration.ofSeconds(30), false));
     webhook.start().await();
   }
 
@@ -87,14 +62,14 @@ class WebhookIT {
     assertThat(status("/healthz")).isEqualTo(200);
     await(
         "what is missing", () -> text("/readyz").contains("MutatingWebhookConfiguration tranche"));
-    createConfiguration();
+    api.createConfiguration(ReviewKind.FRACTION_PATH);
     await("readiness", () -> status("/readyz") == 200);
-    String bundle = caBundle();
+    String bundle = api.caBundle();
     assertThat(bundle)
         .isEqualTo(
             client
                 .configMaps()
-                .inNamespace(NAMESPACE)
+                .inNamespace(MockApi.NAMESPACE)
                 .withName("tranche-ca")
                 .get()
                 .getData()
@@ -117,7 +92,7 @@ class WebhookIT {
 
   @Test
   void nodesAndRuntimeClass_areSeenAsTheyCome() throws Exception {
-    createConfiguration();
+    api.createConfiguration(ReviewKind.FRACTION_PATH);
     await("readiness", () -> status("/readyz") == 200);
     assertThat(patch("deployment")).doesNotContain("runtimeClassName");
     client
@@ -151,9 +126,9 @@ class WebhookIT {
 
   @Test
   void caBundle_isPutBack_whenSomebodyTakesItAway() {
-    createConfiguration();
+    api.createConfiguration(ReviewKind.FRACTION_PATH);
     await("readiness", () -> status("/readyz") == 200);
-    String before = caBundle();
+    String before = api.caBundle();
     client
         .admissionRegistration()
         .v1()
@@ -168,72 +143,36 @@ class WebhookIT {
                     .endClientConfig()
                     .endWebhook()
                     .build());
-    await("the caBundle", () -> caBundle().equals(before));
+    await("the caBundle", () -> api.caBundle().equals(before));
   }
 
   @Test
   void renewedCertificate_isServed_withoutARestart() throws Exception {
-    createConfiguration();
+    api.createConfiguration(ReviewKind.FRACTION_PATH);
     await("readiness", () -> status("/readyz") == 200);
-    String bundle = caBundle();
+    String bundle = api.caBundle();
     String first = servedCertificate(bundle);
     // The Secret is made anew when somebody deletes it, as when its time has come.
-    client.secrets().inNamespace(NAMESPACE).withName("tranche-webhook-tls").delete();
+    client.secrets().inNamespace(MockApi.NAMESPACE).withName("tranche-webhook-tls").delete();
     await("another certificate", () -> !servedCertificate(bundle).equals(first));
     assertThat(review(bundle, "deployment").at("/response/allowed").asBoolean()).isTrue();
   }
 
   @Test
   void bodies_thatAreNoReviews_areRefused() throws Exception {
-    createConfiguration();
+    api.createConfiguration(ReviewKind.FRACTION_PATH);
     await("readiness", () -> status("/readyz") == 200);
-    assertThat(post(caBundle(), Buffer.buffer("{}")).status()).isEqualTo(400);
-    assertThat(post(caBundle(), Buffer.buffer("a=b"), "application/x-www-form-urlencoded").status())
+    assertThat(post(api.caBundle(), Buffer.buffer("{}")).status()).isEqualTo(400);
+    assertThat(
+            post(api.caBundle(), Buffer.buffer("a=b"), "application/x-www-form-urlencoded")
+                .status())
         .isEqualTo(415);
-    assertThat(post(caBundle(), Buffer.buffer(new byte[(4 << 20) + 1])).status()).isEqualTo(413);
-  }
-
-  private void createConfiguration() {
-    var entry =
-        new MutatingWebhookBuilder()
-            .withName("fraction.tranche.dev")
-            .withNewClientConfig()
-            .withNewService()
-            .withName("tranche-webhook")
-            .withNamespace(NAMESPACE)
-            .withPath(ReviewKind.FRACTION_PATH)
-            .endService()
-            .endClientConfig()
-            .withSideEffects("None")
-            .build();
-    client
-        .resource(
-            new MutatingWebhookConfigurationBuilder()
-                .withNewMetadata()
-                .withName("tranche")
-                .endMetadata()
-                .withWebhooks(entry)
-                .build())
-        .create();
-  }
-
-  private String caBundle() {
-    String encoded =
-        client
-            .admissionRegistration()
-            .v1()
-            .mutatingWebhookConfigurations()
-            .withName("tranche")
-            .get()
-            .getWebhooks()
-            .getFirst()
-            .getClientConfig()
-            .getCaBundle();
-    return encoded == null ? "" : new String(Base64.getDecoder().decode(encoded), UTF_8);
+    assertThat(post(api.caBundle(), Buffer.buffer(new byte[(4 << 20) + 1])).status())
+        .isEqualTo(413);
   }
 
   private String patch(String name) {
-    String encoded = review(caBundle(), name).at("/response/patch").asText();
+    String encoded = review(api.caBundle(), name).at("/response/patch").asText();
     return new String(Base64.getDecoder().decode(encoded), UTF_8);
   }
 
@@ -257,7 +196,7 @@ class WebhookIT {
         new RequestOptions()
             .setMethod(HttpMethod.POST)
             .setServer(SocketAddress.inetSocketAddress(webhook.port(), "127.0.0.1"))
-            .setHost("tranche-webhook." + NAMESPACE + ".svc")
+            .setHost("tranche-webhook." + MockApi.NAMESPACE + ".svc")
             .setURI(ReviewKind.FRACTION_PATH)
             .putHeader("content-type", type),
         body);

@@ -1,7 +1,6 @@
 package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.bench.races.RacesBench;
-import dev.tranche.e2e.bench.webhook.WebhookBench;
 import dev.tranche.e2e.install.Artifacts;
 import java.nio.file.Path;
 import java.time.Duration;

@@ -141,7 +141,7 @@ final class ScaleBench {
       try (var streams =
           new SimulatedNodes(
               plane.client(), extender.streamPort(), Population.gpus(nodes), this::assigned)) {
-        await("every node to be heard", () -> heard(extender));
+        await("every node to be heard", () -> extender.hears(nodes));
         measure.of(name, extender, streams);
       }
     }
@@ -210,17 +210,6 @@ final class ScaleBench {
   /** Of the GPUs that pods were given, as measured before they came. */
   private double meanLoad() {
     return given.stream().mapToInt(Population::smPercent).average().orElse(Double.NaN);
-  }
-
-  private boolean heard(ExtenderPart extender) {
-    try {
-      return extender
-          .metrics()
-          .lines()
-          .anyMatch(("tranche_extender_streams " + nodes + ".0")::equals);
-    } catch (IOException notYet) {
-      return false;
-    }
   }
 
   private interface Ended {

@@ -3,12 +3,11 @@ package dev.tranche.e2e.chart;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.e2e.bench.plane.ControlPlane;
 import dev.tranche.e2e.install.Await;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -50,7 +49,7 @@ public final class Prometheus implements AutoCloseable {
     Files.writeString(
         folder.resolve("prometheus.yml"),
         Serialization.asJson(Map.of("global", global, "scrape_configs", scrapeConfigs)));
-    int port = freePort();
+    int port = ControlPlane.freePort();
     Path log = folder.resolve("log");
     Process process =
         new ProcessBuilder(
@@ -70,12 +69,6 @@ public final class Prometheus implements AutoCloseable {
   /** Prometheus's own linter and test runner. */
   public static String promtool() throws IOException, InterruptedException {
     return Shell.output("../.build/promtool.sh").strip();
-  }
-
-  private static int freePort() throws IOException {
-    try (var socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 
   private boolean ready() {

@@ -50,7 +50,7 @@ public final class NodeUseWriter {
   static final Duration BETWEEN_WRITES = Duration.ofMinutes(1);
   static final Duration AGE_MAX = Duration.ofHours(1);
 
-  private static final Logger log = LoggerFactory.getLogger(NodeUseWriter.class);
+  private static final Logger LOG = LoggerFactory.getLogger(NodeUseWriter.class);
 
   private final NodeLabels.Patcher patcher;
   private final BooleanSupplier deciding;
@@ -217,7 +217,7 @@ public final class NodeUseWriter {
 
   private void refused(String node, Throwable failure) {
     failed.increment();
-    log.info("cannot write how GPUs of node {} are used, will retry: {}", node, failure.toString());
+    LOG.info("cannot write how GPUs of node {} are used, will retry: {}", node, failure.toString());
   }
 
   private static String patch(Seen seen, String text) {

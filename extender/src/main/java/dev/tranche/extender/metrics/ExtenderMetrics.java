@@ -10,37 +10,28 @@ import io.micrometer.core.instrument.Timer;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Function;
 import java.util.function.Supplier;
+import java.util.stream.DoubleStream;
 
 /** Everything that is counted here, by name. */
 public final class ExtenderMetrics {
-  private static final Duration[] LATENCIES = {
-    Duration.ofNanos(250_000),
-    Duration.ofNanos(500_000),
-    Duration.ofMillis(1),
-    Duration.ofNanos(2_500_000),
-    Duration.ofMillis(5),
-    Duration.ofMillis(10),
-    Duration.ofMillis(25),
-    Duration.ofMillis(50),
-    Duration.ofMillis(100),
-    Duration.ofMillis(250),
-    Duration.ofMillis(500),
-    Duration.ofSeconds(1),
-    Duration.ofMillis(2_500),
-    Duration.ofSeconds(5),
-    // As long as kube-scheduler waits by the chart's configuration.
-    Duration.ofSeconds(10),
-  };
+  /** In ms; the last is as long as kube-scheduler waits by the chart's configuration. */
+  private static final Duration[] LATENCIES =
+      DoubleStream.of(0.25, 0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000)
+          .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
+          .toArray(Duration[]::new);
 
   private final MeterRegistry registry;
-  private final Map<Verb, Timer> decided = new EnumMap<>(Verb.class);
-  private final Map<Verb, Timer> failed = new EnumMap<>(Verb.class);
-  private final Map<Verb, Counter> shed = new EnumMap<>(Verb.class);
-  private final Map<Reason, Counter> denied = new EnumMap<>(Reason.class);
+  private final Map<Verb, Timer> decided;
+  private final Map<Verb, Timer> failed;
+  private final Map<Verb, Counter> shed;
+  private final Map<Reason, Counter> denied;
   private final Counter neutral;
   private final Counter withoutRoom;
   private final Counter ackTimeouts;
@@ -68,14 +59,10 @@ public final class ExtenderMetrics {
 
   public ExtenderMetrics(MeterRegistry registry) {
     this.registry = registry;
-    for (Verb verb : Verb.values()) {
-      decided.put(verb, timer(verb, "decided"));
-      failed.put(verb, timer(verb, "error"));
-      shed.put(verb, sheds(verb));
-    }
-    for (Reason reason : Reason.values()) {
-      denied.put(reason, denials(reason));
-    }
+    decided = each(Verb.class, verb -> timer(verb, "decided"));
+    failed = each(Verb.class, verb -> timer(verb, "error"));
+    shed = each(Verb.class, this::sheds);
+    denied = each(Reason.class, this::denials);
     neutral =
         counter(
             "tranche.extender.prioritize.neutral",
@@ -102,6 +89,13 @@ public final class ExtenderMetrics {
             "Rejected pods forgotten because too many wait; they wake by other events only.");
   }
 
+  /** All from the start, so that the first of a kind is seen as an increase. */
+  private static <K extends Enum<K>, M> Map<K, M> each(Class<K> keys, Function<K, M> meter) {
+    var all = new EnumMap<K, M>(keys);
+    EnumSet.allOf(keys).forEach(key -> all.put(key, meter.apply(key)));
+    return all;
+  }
+
   private Timer timer(Verb verb, String outcome) {
     return Timer.builder("tranche.extender.verb.duration")
         .description("Time from a verb's request to its answer.")
@@ -118,17 +112,13 @@ public final class ExtenderMetrics {
   }
 
   public void shed(Verb verb) {
-    Counter counter = shed.get(verb);
-    if (counter != null) {
-      counter.increment();
-    }
+    Objects.requireNonNull(shed.get(verb)).increment();
   }
 
   private Counter denials(Reason reason) {
-    return Counter.builder("tranche.extender.denied.nodes")
-        .description("Nodes that filter refused, by reason.")
-        .tag("reason", reason.name().toLowerCase(Locale.ROOT))
-        .register(registry);
+    String help = "Nodes that filter refused, by reason.";
+    String name = reason.name().toLowerCase(Locale.ROOT);
+    return counter("tranche.extender.denied.nodes", help, "reason", name);
   }
 
   /** Watches the connections of a port. */
@@ -144,13 +134,11 @@ public final class ExtenderMetrics {
         .register(registry);
   }
 
-  public Counter counter(String name, String help) {
-    return Counter.builder(name).description(help).register(registry);
-  }
-
-  /** A counter with one tag; the values must be few. */
-  public Counter counter(String name, String help, String tag, String value) {
-    return Counter.builder(name).description(help).tag(tag, value).register(registry);
+  /**
+   * @param tags each before its value; the values must be few
+   */
+  public Counter counter(String name, String help, String... tags) {
+    return Counter.builder(name).description(help).tags(tags).register(registry);
   }
 
   /** A gauge with one tag; the values must be few. */
@@ -189,17 +177,12 @@ public final class ExtenderMetrics {
   }
 
   public void answered(Verb verb, boolean error, long durationNs) {
-    Timer timer = (error ? failed : decided).get(verb);
-    if (timer != null) {
-      timer.record(Duration.ofNanos(durationNs));
-    }
+    Objects.requireNonNull((error ? failed : decided).get(verb))
+        .record(Duration.ofNanos(durationNs));
   }
 
   public void denied(Reason reason) {
-    Counter counter = denied.get(reason);
-    if (counter != null) {
-      counter.increment();
-    }
+    Objects.requireNonNull(denied.get(reason)).increment();
   }
 
   public void neutralPrioritize() {

@@ -42,7 +42,7 @@ final class Access {
   static final int REFUSED_BURST = 32;
 
   private static final String BEARER = "Bearer ";
-  private static final Logger log = LoggerFactory.getLogger(Access.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Access.class);
 
   private final Reviews reviews;
   private final String clusterRole;
@@ -129,7 +129,7 @@ final class Access {
         .map(verdict -> judged(verdict, verb, path))
         .recover(
             failure -> {
-              log.warn("a token could not be reviewed: {}", failure.toString());
+              LOG.warn("a token could not be reviewed: {}", failure.toString());
               return said(
                   Problem.unavailable(
                       "the API server could not be asked about the token; ask again in a second"));

@@ -29,7 +29,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   static final int BODY_BYTES_MAX = 2 << 20;
 
   private static final String JSON = "application/json";
-  private static final Logger log = LoggerFactory.getLogger(Endpoint.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Endpoint.class);
 
   private final Vertx vertx;
   private final Answering answers;
@@ -259,7 +259,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
     }
     Function<Throwable, Answer> bug =
         failure -> {
-          log.error("{} failed", route, failure);
+          LOG.error("{} failed", route, failure);
           return new Answer.Refused(Problem.failed());
         };
     try {
@@ -282,7 +282,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
   }
 
   private void failed(HttpServerRequest request, Throwable bug) {
-    log.error("a request could not be judged", bug);
+    LOG.error("a request could not be judged", bug);
     request.resume();
     refuse(request, Problem.failed());
   }

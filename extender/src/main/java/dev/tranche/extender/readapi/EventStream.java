@@ -35,7 +35,7 @@ final class EventStream {
   /** What waits for all readers together. */
   static final long WAITING_BYTES_MAX = 256L << 20;
 
-  private static final Logger log = LoggerFactory.getLogger(EventStream.class);
+  private static final Logger LOG = LoggerFactory.getLogger(EventStream.class);
 
   private final Vertx vertx;
   private final Supplier<Future<Inspection>> pictures;
@@ -150,7 +150,7 @@ final class EventStream {
     pictures
         .get()
         .transform(picture -> vertx.executeBlocking(() -> ticked(picture), false))
-        .onFailure(failure -> log.error("the stream's readers were told nothing", failure))
+        .onFailure(failure -> LOG.error("the stream's readers were told nothing", failure))
         .onComplete(over -> busy.set(false));
   }
 
@@ -159,7 +159,7 @@ final class EventStream {
     if (picture.succeeded()) {
       told(picture.result());
     } else {
-      log.warn("the stream's readers are told nothing new: {}", picture.cause().toString());
+      LOG.warn("the stream's readers are told nothing new: {}", picture.cause().toString());
     }
     long nowMs = clockMs.getAsLong();
     readers.forEach(reader -> checked(reader, nowMs));

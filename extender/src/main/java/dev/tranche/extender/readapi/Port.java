@@ -20,7 +20,7 @@ import org.slf4j.LoggerFactory;
  */
 final class Port {
   private static final long OPEN_AGAIN_MS = 10_000;
-  private static final Logger log = LoggerFactory.getLogger(Port.class);
+  private static final Logger LOG = LoggerFactory.getLogger(Port.class);
 
   private final Vertx vertx;
   private final LimitedTransport transport;
@@ -74,10 +74,10 @@ final class Port {
     server = opening;
     opening
         .listen(to)
-        .onSuccess(open -> log.info("the read API listens on {} ({})", to, name))
+        .onSuccess(open -> LOG.info("the read API listens on {} ({})", to, name))
         .onFailure(
             failure -> {
-              log.error(
+              LOG.error(
                   "the read API cannot listen on {} ({}); it is tried again in {} s",
                   to,
                   name,
@@ -96,7 +96,7 @@ final class Port {
       open(options);
     } else if (open != null) {
       open.updateSSLOptions(new ServerSSLOptions().setUseAlpn(true).setKeyCertOptions(newest))
-          .onFailure(failure -> log.error("the read API's certificate was not renewed", failure));
+          .onFailure(failure -> LOG.error("the read API's certificate was not renewed", failure));
     }
   }
 

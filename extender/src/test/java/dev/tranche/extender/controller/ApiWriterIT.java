@@ -5,16 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.client.ApiClient;
-import dev.tranche.extender.client.transport.VertxTransport;
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.ApiServer.BindOutcome;
 import io.fabric8.kubernetes.api.model.EventBuilder;
-import io.fabric8.kubernetes.client.Config;
-import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
@@ -41,16 +37,7 @@ final class ApiWriterIT {
   @BeforeEach
   void start() {
     server = vertx.createHttpServer().requestHandler(this::answer).listen(0, "localhost").await();
-    Config config =
-        new ConfigBuilder(Config.empty())
-            .withMasterUrl("http://localhost:" + server.actualPort())
-            .withHttp2Disable(true)
-            .build();
-    client =
-        new KubernetesClientBuilder()
-            .withConfig(config)
-            .withHttpClientFactory(new VertxTransport())
-            .build();
+    client = PlainApi.client(server.actualPort());
     api =
         new ApiWriter(
             ApiClient.once(client, CALL_MS),

@@ -4,14 +4,10 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.client.ApiClient;
-import dev.tranche.extender.client.transport.VertxTransport;
 import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.verb.ApiServer.BindOutcome;
-import io.fabric8.kubernetes.client.Config;
-import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
-import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServer;
@@ -44,16 +40,7 @@ final class BinderIT {
   @BeforeEach
   void start() {
     server = vertx.createHttpServer().requestHandler(this::answer).listen(0, "localhost").await();
-    Config config =
-        new ConfigBuilder(Config.empty())
-            .withMasterUrl("http://localhost:" + server.actualPort())
-            .withHttp2Disable(true)
-            .build();
-    client =
-        new KubernetesClientBuilder()
-            .withConfig(config)
-            .withHttpClientFactory(new VertxTransport())
-            .build();
+    client = PlainApi.client(server.actualPort());
   }
 
   @AfterEach

@@ -23,18 +23,14 @@ import java.util.Set;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
 import java.util.function.ToLongFunction;
+import java.util.stream.DoubleStream;
 
 /** All metrics of the node plugin, each with its unit and help. Confined to the event loop. */
 public final class NodeMetrics {
-  private static final Duration[] RPC_BUCKETS = {
-    Duration.ofNanos(250_000),
-    Duration.ofMillis(1),
-    Duration.ofMillis(5),
-    Duration.ofMillis(20),
-    Duration.ofMillis(50),
-    Duration.ofMillis(200),
-    Duration.ofSeconds(1)
-  };
+  private static final Duration[] RPC_BUCKETS =
+      DoubleStream.of(0.25, 1, 5, 20, 50, 200, 1_000)
+          .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
+          .toArray(Duration[]::new);
 
   private final PrometheusMeterRegistry registry =
       new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
@@ -57,77 +53,63 @@ public final class NodeMetrics {
   }
 
   private void show(GpuInfo gpu) {
-    // dcgm-exporter's labels, so that dashboards join.
-    Tags tags =
-        Tags.of("gpu", Integer.toString(gpu.index()), "UUID", gpu.uuid(), "modelName", gpu.model());
     gpuGauge(
         "tranche.gpu.memory.total.bytes",
         "Memory of the GPU.",
-        tags,
         gpu,
         s -> s.info().memoryTotalBytes() == 0 ? Double.NaN : s.info().memoryTotalBytes());
     gpuGauge(
         "tranche.gpu.memory.reserved.bytes",
         "Memory that the driver keeps.",
-        tags,
         gpu,
         s -> s.info().memoryReservedBytes());
     gpuGauge(
         "tranche.gpu.memory.used.bytes",
         "Memory used by processes, the driver's reserve not included.",
-        tags,
         gpu,
         s -> sensor(s, GpuReading::memoryUsedBytes));
     gpuGauge(
         "tranche.gpu.sm.utilization.ratio",
         "Part of the last period in which a kernel was running, 0 to 1.",
-        tags,
         gpu,
         s -> read(s, l -> l.now().smPercent() / 100.0));
     gpuGauge(
         "tranche.gpu.sm.utilization.mean.ratio",
         "Exponentially weighted mean of the utilization with a half-life of 10 s, 0 to 1.",
-        tags,
         gpu,
         s -> read(s, l -> l.smMeanPercent() / 100.0));
     gpuGauge(
         "tranche.gpu.processes",
         "Compute processes on the GPU.",
-        tags,
         gpu,
         s -> read(s, l -> l.now().processes()));
-    showSensors(tags, gpu);
+    showSensors(gpu);
     gpuGauge(
         "tranche.gpu.healthy",
         "1 if the GPU may take new pods, else 0.",
-        tags,
         gpu,
         s -> s.health().healthy() ? 1 : 0);
   }
 
-  private void showSensors(Tags tags, GpuInfo gpu) {
+  private void showSensors(GpuInfo gpu) {
     gpuGauge(
         "tranche.gpu.temperature.celsius",
         "Temperature of the GPU.",
-        tags,
         gpu,
         s -> sensor(s, GpuReading::temperatureCelsius));
     gpuGauge(
         "tranche.gpu.power.watts",
         "Power that the GPU draws.",
-        tags,
         gpu,
         s -> sensor(s, GpuReading::powerMilliwatts) / 1000);
     gpuGauge(
         "tranche.gpu.throttle.reasons",
         "Why the clocks are below what was asked for, NVML's bits; 0: they are not.",
-        tags,
         gpu,
         s -> sensor(s, GpuReading::throttling));
     gpuGauge(
         "tranche.gpu.ecc.uncorrected.errors",
         "Uncorrectable memory errors since the driver was loaded.",
-        tags,
         gpu,
         s -> sensor(s, GpuReading::eccUncorrected));
   }
@@ -142,8 +124,10 @@ public final class NodeMetrics {
     return gpu.load() == null ? Double.NaN : value.applyAsDouble(gpu.load());
   }
 
-  private void gpuGauge(
-      String name, String help, Tags tags, GpuInfo gpu, ToDoubleFunction<GpuStatus> value) {
+  private void gpuGauge(String name, String help, GpuInfo gpu, ToDoubleFunction<GpuStatus> value) {
+    // dcgm-exporter's labels, so that dashboards join.
+    Tags tags =
+        Tags.of("gpu", Integer.toString(gpu.index()), "UUID", gpu.uuid(), "modelName", gpu.model());
     Supplier<Number> now =
         () -> {
           GpuStatus status = gpus.get(gpu.uuid());

@@ -22,6 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 
 /** All that the webhook counts, by name. */
@@ -68,26 +69,18 @@ public final class WebhookMetrics {
         Timer.builder("tranche_webhook_admission_duration")
             .description("From a review's body read to its answer written")
             .serviceLevelObjectives(
-                Duration.ofNanos(100_000),
-                Duration.ofNanos(250_000),
-                Duration.ofNanos(500_000),
-                Duration.ofMillis(1),
-                Duration.ofNanos(2_500_000),
-                Duration.ofMillis(5),
-                Duration.ofMillis(10),
-                Duration.ofMillis(50),
-                Duration.ofMillis(250),
-                Duration.ofSeconds(1),
-                Duration.ofSeconds(10))
+                DoubleStream.of(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 50, 250, 1_000, 10_000)
+                    .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
+                    .toArray(Duration[]::new))
             .register(registry);
     tlsFailures =
-        Counter.builder("tranche_webhook_tls_failures")
-            .description("Rounds of keeping certificates that failed and are tried again")
-            .register(registry);
+        counter(
+            "tranche_webhook_tls_failures",
+            "Rounds of keeping certificates that failed and are tried again");
     warnings =
-        Counter.builder("tranche_webhook_warnings")
-            .description("Warnings given with an admission, such as a share rounded up")
-            .register(registry);
+        counter(
+            "tranche_webhook_warnings",
+            "Warnings given with an admission, such as a share rounded up");
     countGuard();
     guardExempt =
         counter(
@@ -101,15 +94,13 @@ public final class WebhookMetrics {
     guardFailuresAdmitted = guardFailures("admitted");
   }
 
-  private Counter counter(String name, String help) {
-    return Counter.builder(name).description(help).register(registry);
+  private Counter counter(String name, String help, String... tags) {
+    return Counter.builder(name).description(help).tags(tags).register(registry);
   }
 
   private Counter guardFailures(String outcome) {
-    return Counter.builder("tranche_webhook_guard_failures")
-        .description("Reviews that the guard failed on by a defect of its own")
-        .tag("outcome", outcome)
-        .register(registry);
+    String help = "Reviews that the guard failed on by a defect of its own";
+    return counter("tranche_webhook_guard_failures", help, "outcome", outcome);
   }
 
   /** All from the start, so that the first of a kind is seen as an increase. */
@@ -140,12 +131,15 @@ public final class WebhookMetrics {
   }
 
   private Counter admissions(ReviewKind review, Outcome outcome, String reason) {
-    return Counter.builder("tranche_webhook_admissions")
-        .description("Reviews answered, by what became of the pod")
-        .tag("review", review.toString())
-        .tag("outcome", outcome.name().toLowerCase(Locale.ROOT))
-        .tag("reason", reason)
-        .register(registry);
+    return counter(
+        "tranche_webhook_admissions",
+        "Reviews answered, by what became of the pod",
+        "review",
+        review.toString(),
+        "outcome",
+        outcome.name().toLowerCase(Locale.ROOT),
+        "reason",
+        reason);
   }
 
   private void countGuard() {
@@ -154,11 +148,13 @@ public final class WebhookMetrics {
       for (FindingOutcome.Outcome outcome : FindingOutcome.Outcome.values()) {
         counters.put(
             outcome,
-            Counter.builder("tranche_webhook_guard_findings")
-                .description("Ways found in pods to GPUs that they were not given")
-                .tag("finding", finding.toString())
-                .tag("outcome", outcome.toString())
-                .register(registry));
+            counter(
+                "tranche_webhook_guard_findings",
+                "Ways found in pods to GPUs that they were not given",
+                "finding",
+                finding.toString(),
+                "outcome",
+                outcome.toString()));
       }
       guardFindings.put(finding, counters);
     }

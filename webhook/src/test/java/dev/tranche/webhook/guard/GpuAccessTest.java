@@ -1,15 +1,17 @@
 package dev.tranche.webhook.guard;
 
+import static dev.tranche.webhook.guard.Pods.ONE_GPU;
+import static dev.tranche.webhook.guard.Pods.created;
+import static dev.tranche.webhook.guard.Pods.json;
+import static dev.tranche.webhook.guard.Pods.mounting;
+import static dev.tranche.webhook.guard.Pods.pod;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -17,8 +19,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** The places and annotations that the guard knows, and the page that shows them. */
 class GpuAccessTest {
-  private static final ObjectMapper JSON = new ObjectMapper();
-  private static final String ONE_GPU = "'resources':{'limits':{'nvidia.com/gpu':'1'}}";
 
   private final Guard guard =
       new Guard(
@@ -50,7 +50,7 @@ class GpuAccessTest {
         json(
             "{'metadata':{'annotations':{'%s':'all','a':'b'}},'spec':{'containers':[{'name':'main',%s}]}}"
                 .formatted(key, ONE_GPU));
-    assertThat(found(configured, pod, GuardMode.VOID)).containsExactly(finding + "=voided");
+    assertThat(Pods.found(configured, pod, GuardMode.VOID)).containsExactly(finding + "=voided");
     var verdict = (Verdict.Admitted) configured.judge(created(pod), GuardMode.VOID);
     assertThat(JsonPatch.apply(verdict.patch(), pod).at("/metadata/annotations"))
         .isEqualTo(json("{'a':'b'}"));
@@ -133,41 +133,6 @@ class GpuAccessTest {
   }
 
   private List<String> found(JsonNode pod, GuardMode mode) {
-    return found(guard, pod, mode);
-  }
-
-  private static List<String> found(Guard guard, JsonNode pod, GuardMode mode) {
-    Stream<FindingOutcome> found =
-        switch (guard.judge(created(pod), mode)) {
-          case Verdict.Exempt exempt -> Stream.of();
-          case Verdict.Admitted admitted -> admitted.found().stream();
-          case Verdict.Denied denied -> denied.found().stream();
-        };
-    return found.map(f -> f.finding().toString() + "=" + f.outcome()).toList();
-  }
-
-  private static GuardedPod created(JsonNode pod) {
-    return GuardedPod.created("team", pod);
-  }
-
-  private static JsonNode mounting(String path) {
-    return pod(
-        "'volumes':[{'name':'h','hostPath':{'path':'"
-            + path
-            + "'}}],'containers':[{'name':'main',"
-            + ONE_GPU
-            + "}]");
-  }
-
-  private static JsonNode pod(String spec) {
-    return json("{'metadata':{'name':'p'},'spec':{" + spec + "}}");
-  }
-
-  private static JsonNode json(String text) {
-    try {
-      return JSON.readTree(text.replace('\'', '"'));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Pods.found(guard, pod, mode);
   }
 }

@@ -1,26 +1,25 @@
 package dev.tranche.webhook.guard;
 
+import static dev.tranche.webhook.guard.Pods.ONE_GPU;
+import static dev.tranche.webhook.guard.Pods.created;
+import static dev.tranche.webhook.guard.Pods.json;
+import static dev.tranche.webhook.guard.Pods.mounting;
+import static dev.tranche.webhook.guard.Pods.pod;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
 import io.fabric8.zjsonpatch.JsonPatch;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Set;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 class GuardTest {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final String ALL = "{'name':'NVIDIA_VISIBLE_DEVICES','value':'all'}";
   private static final String VOID = "{'name':'NVIDIA_VISIBLE_DEVICES','value':'void'}";
-  private static final String ONE_GPU = "'resources':{'limits':{'nvidia.com/gpu':'1'}}";
 
   private final Guard guard =
       new Guard(
@@ -368,7 +367,7 @@ class GuardTest {
     JsonNode plain = container("'env':[" + ALL + "]");
     assertThat(((Verdict.Admitted) careful.judge(created(plain), GuardMode.VOID)).patch())
         .isEmpty();
-    assertThat(found(careful, container("'envFrom':[{}]"), GuardMode.AUDIT)).isEmpty();
+    assertThat(Pods.found(careful, container("'envFrom':[{}]"), GuardMode.AUDIT)).isEmpty();
     JsonNode named = pod("'runtimeClassName':'nvidia','containers':[{'name':'main'}]");
     assertThat(((Verdict.Admitted) careful.judge(created(named), GuardMode.VOID)).patch())
         .hasSize(1);
@@ -387,7 +386,7 @@ class GuardTest {
                 + ALL
                 + "],'envFrom':[{'configMapRef':{'name':'c'}}],"
                 + ONE_GPU);
-    assertThat(found(careful, pod, GuardMode.DENY))
+    assertThat(Pods.found(careful, pod, GuardMode.DENY))
         .containsExactly("mps_limit=denied", "env_from=denied");
     var verdict = (Verdict.Admitted) careful.judge(created(pod), GuardMode.VOID);
     assertThat(JsonPatch.apply(verdict.patch(), pod).at("/spec/containers/0/env"))
@@ -474,49 +473,14 @@ class GuardTest {
   }
 
   private List<String> found(JsonNode pod, GuardMode mode) {
-    return found(guard, pod, mode);
-  }
-
-  private static List<String> found(Guard guard, JsonNode pod, GuardMode mode) {
-    Stream<FindingOutcome> found =
-        switch (guard.judge(created(pod), mode)) {
-          case Verdict.Exempt exempt -> Stream.of();
-          case Verdict.Admitted admitted -> admitted.found().stream();
-          case Verdict.Denied denied -> denied.found().stream();
-        };
-    return found.map(f -> f.finding().toString() + "=" + f.outcome()).toList();
+    return Pods.found(guard, pod, mode);
   }
 
   private JsonNode after(JsonNode pod) {
     return JsonPatch.apply(admitted(pod, GuardMode.VOID).patch(), pod);
   }
 
-  private static GuardedPod created(JsonNode pod) {
-    return GuardedPod.created("team", pod);
-  }
-
-  private static JsonNode mounting(String path) {
-    return pod(
-        "'volumes':[{'name':'h','hostPath':{'path':'"
-            + path
-            + "'}}],'containers':[{'name':'main',"
-            + ONE_GPU
-            + "}]");
-  }
-
   private static JsonNode container(String fields) {
     return pod("'containers':[{'name':'main'," + fields + "}]");
-  }
-
-  private static JsonNode pod(String spec) {
-    return json("{'metadata':{'name':'p'},'spec':{" + spec + "}}");
-  }
-
-  private static JsonNode json(String text) {
-    try {
-      return JSON.readTree(text.replace('\'', '"'));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
   }
 }

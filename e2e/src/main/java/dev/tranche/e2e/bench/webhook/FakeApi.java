@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
  * As much of an API server as a webhook needs that is alone: it has a GPU node and the webhook's
  * configuration, and remembers what is written.
  */
-final class FakeApi implements AutoCloseable {
+public final class FakeApi implements AutoCloseable {
   private static final String CONFIGURATION =
       "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations/tranche";
 
@@ -31,7 +31,7 @@ final class FakeApi implements AutoCloseable {
    * @param options TLS or not
    * @param port 0: any
    */
-  FakeApi(HttpServerOptions options, int port) {
+  public FakeApi(HttpServerOptions options, int port) {
     objects.put(CONFIGURATION, configuration);
     server =
         vertx
@@ -41,12 +41,12 @@ final class FakeApi implements AutoCloseable {
             .await();
   }
 
-  int port() {
+  public int port() {
     return server.actualPort();
   }
 
   /** A Secret's field; empty while there is none. */
-  byte[] secret(String namespace, String name, String field) {
+  public byte[] secret(String namespace, String name, String field) {
     JsonObject secret = objects.get("/api/v1/namespaces/" + namespace + "/secrets/" + name);
     return secret == null
         ? new byte[0]

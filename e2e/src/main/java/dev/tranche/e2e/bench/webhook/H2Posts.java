@@ -14,16 +14,17 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.DoubleStream;
 
 /** As an API server asks: one HTTP/2 connection, on which several requests are under way. */
-final class H2Posts implements AutoCloseable {
+public final class H2Posts implements AutoCloseable {
   private static final long SLACK_S = 30;
 
   private final Vertx vertx = Vertx.vertx(new VertxOptions().setEventLoopPoolSize(1));
   private final HttpClient client;
   private final int port;
 
-  H2Posts(int port) {
+  public H2Posts(int port) {
     this.port = port;
     client =
         vertx.createHttpClient(
@@ -40,9 +41,10 @@ final class H2Posts implements AutoCloseable {
    * @param atOnce each is sent as soon as the one before it is answered
    * @return how long each took
    */
-  double[] closed(String path, List<byte[]> bodies, int atOnce, int seconds) throws Exception {
+  public double[] closed(String path, List<byte[]> bodies, int atOnce, int seconds)
+      throws Exception {
     List<Buffer> requests = bodies.stream().map(Buffer::buffer).toList();
-    var times = new Times();
+    var times = DoubleStream.builder();
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
     var done = Promise.<Object>promise();
     vertx.runOnContext(
@@ -57,17 +59,23 @@ final class H2Posts implements AutoCloseable {
         .toCompletionStage()
         .toCompletableFuture()
         .get(seconds + SLACK_S, TimeUnit.SECONDS);
-    return times.ms();
+    return times.build().toArray();
   }
 
-  private Future<?> lane(String path, List<Buffer> requests, int first, long end, Times times) {
+  private Future<?> lane(
+      String path, List<Buffer> requests, int first, long end, DoubleStream.Builder times) {
     var done = Promise.<Object>promise();
     next(path, requests, first, end, times, done);
     return done.future();
   }
 
   private void next(
-      String path, List<Buffer> requests, int i, long end, Times times, Promise<Object> done) {
+      String path,
+      List<Buffer> requests,
+      int i,
+      long end,
+      DoubleStream.Builder times,
+      Promise<Object> done) {
     long start = System.nanoTime();
     if (start >= end) {
       done.complete();
@@ -76,7 +84,7 @@ final class H2Posts implements AutoCloseable {
     post(path, requests.get(i % requests.size()))
         .onSuccess(
             answered -> {
-              times.add(System.nanoTime() - start);
+              times.add((System.nanoTime() - start) / 1e6);
               next(path, requests, i + 1, end, times, done);
             })
         .onFailure(done::fail);

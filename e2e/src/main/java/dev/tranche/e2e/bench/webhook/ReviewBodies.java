@@ -8,7 +8,7 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** AdmissionReviews of pods as controllers make them: containers, probes, variables, volumes. */
-final class ReviewBodies {
+public final class ReviewBodies {
   private static final ObjectMapper JSON = new ObjectMapper();
 
   /** In KB; most pods are small. */
@@ -17,12 +17,12 @@ final class ReviewBodies {
   private ReviewBodies() {}
 
   /** Pods that ask for a fraction of a GPU. */
-  static List<byte[]> fractions() {
+  public static List<byte[]> fractions() {
     return SIZES_KB.stream().map(kb -> review(kb << 10, true)).toList();
   }
 
   /** Pods that ask for no GPU. */
-  static List<byte[]> others() {
+  public static List<byte[]> others() {
     return SIZES_KB.stream().map(kb -> review(kb << 10, false)).toList();
   }
 

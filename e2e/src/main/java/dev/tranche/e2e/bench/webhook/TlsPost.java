@@ -16,12 +16,12 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 
 /** One connection that posts one request after another; as little work as a client can have. */
-final class TlsPost implements AutoCloseable {
+public final class TlsPost implements AutoCloseable {
   private final SSLSocket socket;
   private final InputStream in;
   private final OutputStream out;
 
-  TlsPost(SSLContext tls, int port) throws IOException {
+  public TlsPost(SSLContext tls, int port) throws IOException {
     socket = (SSLSocket) tls.getSocketFactory().createSocket("127.0.0.1", port);
     socket.setTcpNoDelay(true);
     socket.startHandshake();
@@ -32,7 +32,7 @@ final class TlsPost implements AutoCloseable {
   /**
    * @param authority a certificate in PEM
    */
-  static SSLContext trusting(byte[] authority) throws GeneralSecurityException, IOException {
+  public static SSLContext trusting(byte[] authority) throws GeneralSecurityException, IOException {
     KeyStore store = KeyStore.getInstance(KeyStore.getDefaultType());
     store.load(null);
     store.setCertificateEntry(
@@ -47,7 +47,7 @@ final class TlsPost implements AutoCloseable {
   }
 
   /** A whole request, head and body, to be sent many times. */
-  static byte[] request(String path, byte[] body) {
+  public static byte[] request(String path, byte[] body) {
     byte[] head =
         """
         POST %s HTTP/1.1\r
@@ -67,7 +67,7 @@ final class TlsPost implements AutoCloseable {
   /**
    * @return the answer's body
    */
-  byte[] post(byte[] request) throws IOException {
+  public byte[] post(byte[] request) throws IOException {
     out.write(request);
     out.flush();
     String status = line();

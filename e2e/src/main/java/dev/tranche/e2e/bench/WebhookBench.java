@@ -1,8 +1,11 @@
-package dev.tranche.e2e.bench.webhook;
+package dev.tranche.e2e.bench;
 
-import dev.tranche.e2e.bench.Figure;
 import dev.tranche.e2e.bench.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ImageFiles;
+import dev.tranche.e2e.bench.webhook.FakeApi;
+import dev.tranche.e2e.bench.webhook.H2Posts;
+import dev.tranche.e2e.bench.webhook.ReviewBodies;
+import dev.tranche.e2e.bench.webhook.TlsPost;
 import dev.tranche.e2e.install.Artifacts;
 import io.vertx.core.http.HttpServerOptions;
 import java.io.IOException;
@@ -17,6 +20,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
+import java.util.stream.DoubleStream;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
 
@@ -24,7 +28,7 @@ import javax.net.ssl.SSLContext;
  * Runs the webhook's process alone, with the image's flags, on one core. The API server has one GPU
  * node. AdmissionReviews of 5 to 60 KB arrive over TLS, on connections that stay open.
  */
-public final class WebhookBench {
+final class WebhookBench {
   private static final String FRACTION = "/mutate/fraction";
   private static final String GUARD = "/mutate/guard";
   private static final int RATE = 1_000;
@@ -51,7 +55,7 @@ public final class WebhookBench {
     this.seconds = seconds;
   }
 
-  public static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
+  static List<Figure> run(Artifacts artifacts, boolean quick) throws Exception {
     int port = ControlPlane.freePort();
     int ready = ControlPlane.freePort();
     Path log = Files.createTempFile("tranche-webhook", ".log");
@@ -62,7 +66,7 @@ public final class WebhookBench {
         var bench =
             new WebhookBench(
                 TlsPost.trusting(awaitAuthority(api, process, log)), port, quick ? 3 : 10);
-        return bench.measure(process.pid());
+        return bench.measure(Proc.of(String.valueOf(process.pid())));
       } finally {
         process.destroy();
         process.waitFor(20, TimeUnit.SECONDS);
@@ -70,54 +74,53 @@ public final class WebhookBench {
     }
   }
 
-  private List<Figure> measure(long pid) throws Exception {
+  private List<Figure> measure(Proc process) throws Exception {
     List<byte[]> fractions = requests(FRACTION, ReviewBodies.fractions());
     List<byte[]> others = requests(GUARD, ReviewBodies.others());
     warm(fractions, others);
     var figures = new ArrayList<Figure>();
     for (int connections : List.of(1, 8)) {
-      double cpuBefore = cpuSeconds(pid);
+      double cpuBefore = process.cpuSeconds();
       double[] ms = closed(connections, fractions);
-      double cpuUs = (cpuSeconds(pid) - cpuBefore) * 1e6 / ms.length;
+      double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / ms.length;
       figures.add(new Figure("webhook.cpu_us_per_request." + connections, cpuUs, "us"));
-      figures.add(new Figure("webhook.p50_ms." + connections, at(ms, 0.5), "ms"));
-      figures.add(new Figure("webhook.p99_ms." + connections, at(ms, 0.99), "ms"));
+      figures.add(new Figure("webhook.p50_ms." + connections, Figure.quantile(0.5, ms), "ms"));
+      figures.add(new Figure("webhook.p99_ms." + connections, Figure.quantile(0.99, ms), "ms"));
       figures.add(
           new Figure(
               "webhook.requests_per_second." + connections, ms.length / (double) seconds, "1/s"));
     }
     double[] paced = paced(8, fractions);
-    figures.add(new Figure("webhook.p50_ms.at_1000", at(paced, 0.5), "ms"));
-    figures.add(new Figure("webhook.p99_ms.at_1000", at(paced, 0.99), "ms"));
-    double cpuBefore = cpuSeconds(pid);
+    figures.add(new Figure("webhook.p50_ms.at_1000", Figure.quantile(0.5, paced), "ms"));
+    figures.add(new Figure("webhook.p99_ms.at_1000", Figure.quantile(0.99, paced), "ms"));
+    double cpuBefore = process.cpuSeconds();
     double[] guarded = closed(1, others);
-    double cpuUs = (cpuSeconds(pid) - cpuBefore) * 1e6 / guarded.length;
+    double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / guarded.length;
     figures.add(new Figure("webhook.guard.cpu_us_per_request.1", cpuUs, "us"));
-    figures.add(new Figure("webhook.guard.p50_ms.1", at(guarded, 0.5), "ms"));
+    figures.add(new Figure("webhook.guard.p50_ms.1", Figure.quantile(0.5, guarded), "ms"));
     figures.add(
         new Figure(
             "webhook.guard.requests_per_second.1", guarded.length / (double) seconds, "1/s"));
     Thread.sleep(IDLE_MS);
-    figures.add(new Figure("webhook.pss_mb", pssMb(pid), "MB"));
-    figures.addAll(http2(pid));
+    figures.add(new Figure("webhook.pss_mb", process.pssMb(), "MB"));
+    figures.addAll(http2(process));
     return figures;
   }
 
   /** One connection, as an API server has: the first rounds warm up what only HTTP/2 takes. */
-  private List<Figure> http2(long pid) throws Exception {
+  private List<Figure> http2(Proc process) throws Exception {
     try (var posts = new H2Posts(port)) {
       for (int round = 0; round < STEADY_ROUNDS; round++) {
         posts.closed(FRACTION, ReviewBodies.fractions(), 8, seconds);
       }
-      double cpuBefore = cpuSeconds(pid);
+      double cpuBefore = process.cpuSeconds();
       double[] ms = posts.closed(FRACTION, ReviewBodies.fractions(), 8, seconds);
-      double cpuUs = (cpuSeconds(pid) - cpuBefore) * 1e6 / ms.length;
-      Arrays.sort(ms);
+      double cpuUs = (process.cpuSeconds() - cpuBefore) * 1e6 / ms.length;
       return List.of(
           new Figure("webhook.http2.requests_per_second.8", ms.length / (double) seconds, "1/s"),
           new Figure("webhook.http2.cpu_us_per_request.8", cpuUs, "us"),
-          new Figure("webhook.http2.p50_ms.8", at(ms, 0.5), "ms"),
-          new Figure("webhook.http2.p99_ms.8", at(ms, 0.99), "ms"));
+          new Figure("webhook.http2.p50_ms.8", Figure.quantile(0.5, ms), "ms"),
+          new Figure("webhook.http2.p99_ms.8", Figure.quantile(0.99, ms), "ms"));
     }
   }
 
@@ -142,16 +145,16 @@ public final class WebhookBench {
     return together(
         connections,
         number -> {
-          var ms = new Times();
+          var ms = DoubleStream.builder();
           try (var post = new TlsPost(tls, port)) {
             long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
             for (int i = number; System.nanoTime() < end; i++) {
               long start = System.nanoTime();
               post.post(requests.get(i % requests.size()));
-              ms.add(System.nanoTime() - start);
+              ms.add((System.nanoTime() - start) / 1e6);
             }
           }
-          return ms.ms();
+          return ms.build().toArray();
         });
   }
 
@@ -165,7 +168,7 @@ public final class WebhookBench {
     return together(
         connections,
         number -> {
-          var ms = new Times();
+          var ms = DoubleStream.builder();
           try (var post = new TlsPost(tls, port)) {
             post.post(requests.get(number % requests.size()));
             connected.await();
@@ -175,10 +178,10 @@ public final class WebhookBench {
                 LockSupport.parkNanos(left);
               }
               post.post(requests.get((i + number) % requests.size()));
-              ms.add(System.nanoTime() - due);
+              ms.add((System.nanoTime() - due) / 1e6);
             }
           }
-          return ms.ms();
+          return ms.build().toArray();
         });
   }
 
@@ -198,12 +201,8 @@ public final class WebhookBench {
       for (Future<double[]> done : threads.invokeAll(tasks)) {
         all.add(done.get());
       }
-      return all.build().flatMapToDouble(Arrays::stream).sorted().toArray();
+      return all.build().flatMapToDouble(Arrays::stream).toArray();
     }
-  }
-
-  private static double at(double[] sorted, double share) {
-    return sorted[(int) Math.min(sorted.length - 1L, (long) (share * sorted.length))];
   }
 
   private static List<byte[]> requests(String path, List<byte[]> bodies) {
@@ -254,23 +253,5 @@ public final class WebhookBench {
       Thread.sleep(50);
     }
     throw new IllegalStateException(Files.readString(log));
-  }
-
-  /** Of the webhook alone, so it is the same on a machine that does other things as well. */
-  private static double cpuSeconds(long pid) {
-    return ProcessHandle.of(pid)
-            .flatMap(process -> process.info().totalCpuDuration())
-            .orElseThrow()
-            .toNanos()
-        / 1e9;
-  }
-
-  private static double pssMb(long pid) throws IOException {
-    String pss =
-        Files.readAllLines(Path.of("/proc", String.valueOf(pid), "smaps_rollup")).stream()
-            .filter(line -> line.startsWith("Pss:"))
-            .findFirst()
-            .orElseThrow();
-    return Long.parseLong(pss.replaceAll("\\D", "")) / 1024.0;
   }
 }
