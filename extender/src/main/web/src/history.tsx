@@ -42,10 +42,11 @@ function Plot({ history, track, bytes }: Shown) {
   const [pointed, setPointed] = useState<number | undefined>();
   const dark = useDark();
   useEffect(() => {
-    const made = new uPlot(options(box.current!, setPointed), columns(history, track, bytes), box.current!);
+    const within = box.current!;
+    const made = new uPlot(options(within, setPointed), columns(history, track, bytes), within);
     plot.current = made;
-    const resized = new ResizeObserver(() => made.setSize({ width: box.current!.clientWidth, height: HEIGHT_PX }));
-    resized.observe(box.current!);
+    const resized = new ResizeObserver(() => made.setSize({ width: within.clientWidth, height: HEIGHT_PX }));
+    resized.observe(within);
     return () => {
       resized.disconnect();
       made.destroy();
@@ -92,7 +93,7 @@ function options(box: HTMLElement, point: (index: number | undefined) => void): 
   const colour = (name: string) => style.getPropertyValue(name).trim();
   const size = parseInt(colour("--small"));
   const axis = { font: `${size}px system-ui, sans-serif`, stroke: colour("--quiet"), ticks: { show: false } };
-  const line = { points: { show: true, size: 4, filter: alone } };
+  const line = (stroke: string) => ({ stroke, points: { show: true, size: 4, fill: stroke, filter: alone } });
   const stepped = uPlot.paths.stepped!({ align: 1 });
   return {
     width: box.clientWidth,
@@ -110,9 +111,9 @@ function options(box: HTMLElement, point: (index: number | undefined) => void): 
     series: [
       {},
       { paths: stepped, stroke: colour("--hatch"), width: 1, fill: `${colour("--hatch")}4d`, points: { show: false } },
-      { ...line, stroke: colour("--ink"), width: 1.5, dash: [4, 4] },
+      { ...line(colour("--ink")), width: 1.5, dash: [4, 4] },
       { width: 0, points: { show: false } },
-      { ...line, stroke: colour("--accent"), width: 2 },
+      { ...line(colour("--accent")), width: 2 },
     ],
     // From the mean of a step to its highest sample.
     bands: [{ series: [3, 4], fill: `${colour("--accent")}40` }],
