@@ -1,22 +1,16 @@
 package dev.tranche.extender.readapi;
 
 import static com.microsoft.playwright.assertions.PlaywrightAssertions.assertThat;
-import static dev.tranche.extender.readapi.ScriptedApi.bound;
 import static dev.tranche.extender.readapi.ScriptedApi.gpu;
-import static dev.tranche.extender.readapi.ScriptedApi.held;
 import static dev.tranche.extender.readapi.ScriptedApi.history;
 import static dev.tranche.extender.readapi.ScriptedApi.measured;
 import static dev.tranche.extender.readapi.ScriptedApi.snapshot;
-import static dev.tranche.extender.readapi.ScriptedApi.waiting;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Locator;
-import com.microsoft.playwright.Page;
 import com.microsoft.playwright.options.AriaRole;
 import com.microsoft.playwright.options.ColorScheme;
-import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.json.JsonArray;
@@ -24,105 +18,22 @@ import io.vertx.core.json.JsonObject;
 import java.net.URLEncoder;
 import java.nio.file.Files;
 import java.util.List;
-import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.regex.Pattern;
 import java.util.stream.IntStream;
-import org.junit.jupiter.api.AfterAll;
-import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The web page in a real browser, whatever the API says. */
-final class PageIT {
-  private static final String HOSTILE = "<script>alert(1)</script>";
-  private static Chromium chromium;
+final class PageIT extends PageFixture {
   private static String axe;
 
-  private final Vertx vertx = Vertx.vertx();
-  private final ScriptedApi api = new ScriptedApi(vertx);
-
-  /** What no test may cause. */
-  private final Queue<String> forbidden = new ConcurrentLinkedQueue<>();
-
-  private Page page;
-
   @BeforeAll
-  static void open() throws Exception {
-    chromium = new Chromium();
+  static void read() throws Exception {
     axe = Files.readString(Chromium.axe());
-  }
-
-  @AfterAll
-  static void shut() {
-    chromium.close();
-  }
-
-  @BeforeEach
-  void cluster() {
-    page = newPage(1280, 800, ColorScheme.LIGHT);
-    var busy = held(gpu("node-a", 0, 92), "team-a", "trainer");
-    var unknown = gpu("node-a", 1, -1);
-    var broken =
-        gpu("node-b", 0, 3)
-            .put("model", "Tesla T4")
-            .put("health", "Unhealthy")
-            .put("healthReason", "XID 79: the GPU has fallen off the bus");
-    api.snapshot =
-        snapshot(
-            List.of(busy, unknown, broken),
-            List.of(
-                bound("team-a", "trainer", "100m"),
-                bound("team-b", "server", "490m"),
-                waiting("team-a", HOSTILE, "the node's GPUs have too little real free memory")));
-    api.pod = waiting("team-a", "x", "").put("annotations", new JsonObject());
-  }
-
-  @AfterEach
-  void nothingForbidden_wasDone() {
-    page.context().close();
-    api.close();
-    vertx.close().toCompletionStage().toCompletableFuture().join();
-    assertThat(forbidden).isEmpty();
-  }
-
-  private Page newPage(int width, int height, ColorScheme theme) {
-    var options =
-        new Browser.NewContextOptions().setViewportSize(width, height).setColorScheme(theme);
-    Page opened = chromium.browser.newContext(options).newPage();
-    opened.setDefaultTimeout(20_000);
-    opened.onPageError(error -> forbidden.add("error: " + error));
-    opened.onDialog(dialog -> forbidden.add("dialog: " + dialog.message()));
-    opened.onConsoleMessage(
-        message -> {
-          if (message.text().contains("Content Security Policy")) {
-            forbidden.add(message.text());
-          }
-        });
-    opened.onRequest(
-        request -> {
-          if (!request.url().startsWith("http://127.0.0.1:")
-              && !request.url().startsWith("data:")) {
-            forbidden.add("elsewhere: " + request.url());
-          }
-        });
-    return opened;
-  }
-
-  private void go(String query) {
-    page.navigate("http://127.0.0.1:" + api.port() + "/" + query);
-  }
-
-  private Locator cell(String name) {
-    return page.getByRole(AriaRole.BUTTON, new Page.GetByRoleOptions().setName(name));
-  }
-
-  private Locator cells() {
-    return page.locator(".cell");
   }
 
   @Test
@@ -316,100 +227,6 @@ final class PageIT {
     assertThat(drawer).containsText("GPU-node-a-0");
     go("?gpu=gone/7");
     assertThat(drawer).containsText("is not there");
-  }
-
-  @Test
-  void lastHours_areAPlot_withGapsAndASentence() {
-    api.history = history("GPU-node-a-0", hour());
-    go("?gpu=node-a/GPU-node-a-0");
-    Locator plot = page.locator(".history");
-    assertThat(plot.locator("canvas")).isVisible();
-    assertThat(plot.locator("figcaption"))
-        .containsText(
-            Pattern.compile(
-                "SM load 40\\s% on average and 75\\s% at most, memory 20 GiB at most,"
-                    + " granted 50\\s% on average. 33\\s% of the time has no reading"));
-    assertThat(plot.locator(".series")).containsText(Pattern.compile("SM load 60"));
-    // Where the line of the load is, from the left: an island of 20 minutes at each end.
-    List<?> columns = (List<?>) page.evaluate(COLUMNS_OF_THE_ACCENT);
-    assertThat(columns).hasSize(2);
-
-    plot.locator(".u-over").hover(new Locator.HoverOptions().setPosition(20, 20));
-    assertThat(plot.locator(".series")).containsText(Pattern.compile("SM load 20"));
-
-    api.history = history("GPU-node-a-0", -1, -1);
-    page.reload();
-    assertThat(plot).containsText(Pattern.compile("granted 50\\s% on average, without a reading"));
-    assertThat(plot.locator(".series")).containsText("SM load –");
-  }
-
-  private static int[] hour() {
-    return IntStream.range(0, 60).map(i -> i < 20 ? 20 : i < 40 ? -1 : 60).toArray();
-  }
-
-  /** Runs of the canvas's columns that have a pixel of the accent. */
-  private static final String COLUMNS_OF_THE_ACCENT =
-      """
-      () => {
-        const canvas = document.querySelector('.history canvas');
-        const {data, width, height} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-        const runs = [];
-        let last = -9;
-        for (let x = 0; x < width; x++) {
-          for (let y = 0; y < height; y++) {
-            const at = (y * width + x) * 4;
-            if (data[at + 3] > 200 && Math.hypot(data[at] - 11, data[at + 1] - 87, data[at + 2] - 176) < 30) {
-              if (x - last > 9) runs.push(x);
-              last = x;
-              break;
-            }
-          }
-        }
-        return runs;
-      }\
-      """;
-
-  @Test
-  void lastHours_areAskedForWhileTheyAreSeen() {
-    page.clock().install();
-    api.history = history("GPU-node-a-0", hour());
-    var asked = new ConcurrentLinkedQueue<String>();
-    page.onRequest(
-        request -> {
-          if (request.url().contains("/history")) {
-            asked.add(request.url());
-          }
-        });
-    go("");
-    assertThat(cells()).hasCount(3);
-    page.clock().fastForward(60_000);
-    assertThat(cells()).hasCount(3);
-    assertThat(asked).isEmpty();
-
-    cell("node-a GPU 0").click();
-    assertThat(page.locator(".history canvas")).isVisible();
-    assertThat(asked).hasSize(1).allMatch(url -> url.endsWith("?node=node-a&uuid=GPU-node-a-0"));
-    page.clock().fastForward(9_000);
-    assertThat(page.locator(".history canvas")).isVisible();
-    assertThat(asked).hasSize(1);
-    api.history = history("GPU-node-a-0", 11);
-    page.waitForResponse("**/history?**", () -> page.clock().fastForward(10_000));
-    assertThat(page.locator(".history .series")).containsText("SM load 11");
-
-    page.keyboard().press("Escape");
-    assertThat(page.locator(".history")).hasCount(0);
-    // Preact clears up after the next frame.
-    page.clock().runFor(1_000);
-    int before = asked.size();
-    page.clock().fastForward(60_000);
-    assertThat(cells()).hasCount(3);
-    assertThat(asked).hasSize(before);
-  }
-
-  @Test
-  void gpuWithoutHistory_saysSo() {
-    go("?gpu=node-a/GPU-node-a-0");
-    assertThat(page.locator(".drawer")).containsText("nothing was recorded of it");
   }
 
   @Test
@@ -647,7 +464,7 @@ final class PageIT {
   void axe_findsNothing(ColorScheme theme, String query) {
     page.context().close();
     page = newPage(1280, 800, theme);
-    api.history = history("GPU", hour());
+    api.history = history("GPU", HistoryPageIT.hour());
     go(query);
     assertThat(page.locator(".funnel li")).hasCount(4);
     assertThat(page.locator(".history canvas")).hasCount(query.contains("gpu=") ? 1 : 0);
