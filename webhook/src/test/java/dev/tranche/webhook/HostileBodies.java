@@ -131,6 +131,12 @@ final class HostileBodies {
       }
     }
     bodies.accept(
+        review(
+            "'metadata':{'annotations':{%s}},'spec':{'containers':[{'name':'c','env':[{'name':'NVIDIA_VISIBLE_DEVICES','value':'"
+                + "0.".repeat(50_000)
+                + "'}]}]}",
+            many("'a#':''", 18_751)));
+    bodies.accept(
         bytes("{'apiVersion':'admission.k8s.io/v1','request':{'uid':'" + "u".repeat(LONG)));
     bodies.accept(bytes("[".repeat(LONG)));
     bodies.accept(bytes("{'a':".repeat(LONG / 5)));

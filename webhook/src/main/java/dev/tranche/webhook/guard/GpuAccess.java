@@ -131,7 +131,7 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
             && place.charAt(path.length()) == '/');
   }
 
-  /** Whether this is the key of such an annotation. */
+  /** Whether this is the key of such an annotation. A pod may have thousands: makes no strings. */
   boolean names(String key) {
     if (kind != Kind.ANNOTATION) {
       return false;
@@ -141,11 +141,21 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
       return key.equals(place);
     }
     if (star > 0) {
-      return key.startsWith(place.substring(0, star));
+      return key.regionMatches(0, place, 0, star);
     }
     // A domain, at the end or before the name.
     return place.endsWith("/*")
-        ? key.contains(place.substring(1, place.length() - 1))
-        : key.endsWith(place.substring(1));
+        ? holds(key, place.length() - 2)
+        : key.regionMatches(key.length() - place.length() + 1, place, 1, place.length() - 1);
+  }
+
+  /** Whether a key has so many characters of the place, from its second on, anywhere. */
+  private boolean holds(String key, int length) {
+    for (int i = 0; i <= key.length() - length; i++) {
+      if (key.regionMatches(i, place, 1, length)) {
+        return true;
+      }
+    }
+    return false;
   }
 }

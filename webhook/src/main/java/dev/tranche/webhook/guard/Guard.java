@@ -125,13 +125,17 @@ public final class Guard {
   }
 
   private Optional<Finding> finding(String annotation) {
-    if (rules.cdiAnnotationPrefixes().stream().anyMatch(annotation::startsWith)) {
-      return Optional.of(Finding.CDI_ANNOTATION);
+    for (String prefix : rules.cdiAnnotationPrefixes()) {
+      if (annotation.startsWith(prefix)) {
+        return Optional.of(Finding.CDI_ANNOTATION);
+      }
     }
-    return ANNOTATIONS.stream()
-        .filter(access -> access.names(annotation))
-        .map(GpuAccess::finding)
-        .findFirst();
+    for (GpuAccess access : ANNOTATIONS) {
+      if (access.names(annotation)) {
+        return Optional.of(access.finding());
+      }
+    }
+    return Optional.empty();
   }
 
   /** Limits and requests of extended resources are equal; whichever is there tells. */
