@@ -59,6 +59,8 @@ class WhatIfE2E extends Scenario {
       }
     }
     assertThat(wrong).as("%s", outcomes).isEmpty();
+    // What young pods are expected to use fades, so a score may be rounded down a moment later.
+    assertThat(outcomes.getOrDefault("drifted", 0)).as("%s", outcomes).isLessThan(PODS / 50);
     assertThat(outcomes.get("foretold")).as("%s", outcomes).isGreaterThan(PODS / 3);
     assertThat(outcomes.get("waits")).as("%s", outcomes).isGreaterThan(PODS / 20);
   }
@@ -159,9 +161,9 @@ class WhatIfE2E extends Scenario {
     }
     // kube-scheduler chooses among nodes that have the same score of ours.
     int score = foretold.get("score").asInt();
-    return scoreOf(foretold, nodeOf(now)).filter(other -> other == score).isPresent()
-        ? "equal node"
-        : "wrong";
+    return scoreOf(foretold, nodeOf(now))
+        .map(other -> other == score ? "equal node" : other == score - 1 ? "drifted" : "wrong")
+        .orElse("wrong");
   }
 
   private static Set<String> uuids(JsonNode foretold) {
