@@ -21,8 +21,8 @@ final class StreamReader {
   /** Besides the picture that it begins with. */
   static final long BEHIND_BYTES_MAX = 8 << 20;
 
-  /** So that proxies see that the stream is alive. */
-  static final long ALIVE_MS = 15_000;
+  /** The page takes 12 s of silence for a lost connection, and proxies see that it is used. */
+  static final long ALIVE_MS = 5_000;
 
   /** As long as a token that was allowed is remembered. */
   static final long REVIEW_MS = Access.ALLOWED_FOR.toMillis();

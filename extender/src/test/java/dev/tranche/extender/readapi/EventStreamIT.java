@@ -21,12 +21,15 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -102,6 +105,16 @@ final class EventStreamIT {
 
     nowMs.addAndGet(StreamReader.ALIVE_MS);
     assertThat(line(reader)).isEqualTo(": alive");
+  }
+
+  /** A calm cluster is no lost connection. */
+  @Test
+  void pageWaitsForTwoSignsOfLife() throws Exception {
+    String source = Files.readString(Path.of("src/main/web/src/connection.ts"));
+    var silence = Pattern.compile("SILENT_MS_MAX = ([0-9_]+);").matcher(source);
+    assertThat(silence.find()).isTrue();
+    assertThat(Long.parseLong(silence.group(1).replace("_", "")))
+        .isGreaterThan(2 * StreamReader.ALIVE_MS);
   }
 
   @Test
