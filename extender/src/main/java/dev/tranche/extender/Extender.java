@@ -62,6 +62,8 @@ import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.SocketAddress;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
@@ -422,7 +424,8 @@ public final class Extender implements AutoCloseable {
   }
 
   private Inspection inspection() {
-    return inspector.inspect(waiting.size(), nowMs());
+    Instant at = Instant.now().truncatedTo(ChronoUnit.MILLIS);
+    return inspector.inspect(waiting.size(), nowMs(), at);
   }
 
   private Optional<String> missing() {

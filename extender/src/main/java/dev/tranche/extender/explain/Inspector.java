@@ -10,7 +10,6 @@ import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import java.time.Instant;
-import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
@@ -75,9 +74,9 @@ public final class Inspector {
 
   /**
    * @param waitingPods rejected ones that are woken when a GPU has room
+   * @param at the time of day, of the same moment as {@code nowMs}
    */
-  public Inspection inspect(int waitingPods, long nowMs) {
-    Instant at = Instant.now().truncatedTo(ChronoUnit.MILLIS);
+  public Inspection inspect(int waitingPods, long nowMs, Instant at) {
     var nodes = new ArrayList<Inspection.Node>();
     var stages = new TreeMap<String, Integer>();
     Inspection.STAGES.values().forEach(stage -> stages.put(stage, 0));

@@ -70,6 +70,9 @@ final class CountsTest {
     world.nowMs += 15_001;
     assertThat(gauge("tranche_extender_gpu_measured", "uuid", "a0")).isZero();
     assertThat(gauge("tranche_extender_gpu_reading_age_seconds", "uuid", "a0")).isEqualTo(15.001);
+    // The node stays the same now, and its reading grows older nevertheless.
+    world.nowMs += 2_000;
+    assertThat(gauge("tranche_extender_gpu_reading_age_seconds", "uuid", "a0")).isEqualTo(17.001);
   }
 
   /** An age of -1 s would be the youngest of all. */

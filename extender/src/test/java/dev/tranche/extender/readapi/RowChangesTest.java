@@ -11,6 +11,7 @@ import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
@@ -133,7 +134,7 @@ final class RowChangesTest {
 
   private Inspection inspectedAnew() {
     return new Inspector(world.ledger, world.loads, world.evaluations)
-        .inspect(world.waiting.size(), world.nowMs);
+        .inspect(world.waiting.size(), world.nowMs, Instant.ofEpochMilli(world.nowMs));
   }
 
   /** A node that stays the same is older than one that is looked at anew. */

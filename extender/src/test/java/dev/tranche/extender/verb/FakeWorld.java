@@ -35,6 +35,7 @@ import dev.tranche.extender.state.UnschedulablePods;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.vertx.core.Future;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
@@ -199,7 +200,8 @@ public final class FakeWorld implements NodePlugins, ApiServer {
   }
 
   public Inspection inspection() {
-    return inspector.inspect(waiting.size(), nowMs());
+    long now = nowMs();
+    return inspector.inspect(waiting.size(), now, Instant.ofEpochMilli(now));
   }
 
   /** A GPU of ten replicas and 10 GiB. */
