@@ -47,6 +47,7 @@ class BoundsPageTest {
           new Bound("search for a pod's GPUs", EXTENDER + "SearchBudget", "MAX"),
           new Bound("search for a pod's GPUs", EXTENDER + "SearchBudget", "ATTEMPT_MAX"),
           new Bound("search for a pod's GPUs", EXTENDER + "Shares", "COUNT_MAX"),
+          new Bound("search for a pod's GPUs", EXTENDER + "FailedSearches", "MAX"),
           new Bound("binds at once", EXTENDER + "Bind", "IN_FLIGHT_MAX"),
           new Bound("nodes that preemption looks", EXTENDER + "Preempt", "NODES_MAX"),
           new Bound("shapes of pods that", EXTENDER + "Shapes", "SHAPES_MAX"),

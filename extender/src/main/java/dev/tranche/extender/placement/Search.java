@@ -1,6 +1,7 @@
 package dev.tranche.extender.placement;
 
 import dev.tranche.api.Demand;
+import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -17,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Search {
   /** Smaller shares than so many sizes are placed in the order of the last of them. */
-  private static final int ORDERS_MAX = 3;
+  static final int ORDERS_MAX = 3;
 
   private final SearchPlan plan;
   private final List<GpuView> gpus;
@@ -175,11 +176,19 @@ final class Search {
   }
 
   private Found assign(Shares shares, SearchState room, int[][] orders) {
+    IntBuffer key = FailedSearches.key(room, orders, steps.left());
+    Optional<FailedSearches.Failed> failed = plan.failed.find(key);
+    if (failed.isPresent()) {
+      steps.take(failed.get().steps());
+      return new Found(null, !failed.get().gaveUp());
+    }
     var backtracking = new Backtracking(shares, room, orders, steps.left());
     Backtracking.Result result = backtracking.run();
     steps.take(backtracking.steps());
     if (result != Backtracking.Result.FOUND) {
-      return new Found(null, result == Backtracking.Result.NONE);
+      boolean gaveUp = result == Backtracking.Result.GAVE_UP;
+      plan.failed.add(key, new FailedSearches.Failed(gaveUp, backtracking.steps()));
+      return new Found(null, !gaveUp);
     }
     return new Found(IntStream.range(0, shares.count()).map(backtracking::gpu).toArray(), true);
   }

@@ -29,6 +29,9 @@ final class SearchPlan {
   /** Without those that may be split. */
   final Shares firm;
 
+  /** Of shares of either kind, told apart by their number. */
+  final FailedSearches failed = new FailedSearches();
+
   SearchPlan(Demand demand) {
     this.demand = demand;
     peakReplicas = demand.peakReplicas();

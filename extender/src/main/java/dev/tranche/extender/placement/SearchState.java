@@ -1,5 +1,6 @@
 package dev.tranche.extender.placement;
 
+import java.nio.IntBuffer;
 import java.util.List;
 
 /** The room on a node's GPUs while a search goes on; GPUs by their number in the list. */
@@ -50,6 +51,11 @@ final class SearchState {
   /** One of 64 numbers, the same for GPUs that are {@link #alike}. */
   int hash(int gpu) {
     return (replicas[gpu] * 31 + clients[gpu]) & 63;
+  }
+
+  /** Appends what tells its room from another's. */
+  void describe(int gpu, IntBuffer to) {
+    to.put(replicas[gpu]).put(clients[gpu]);
   }
 
   /** One more client, too. */

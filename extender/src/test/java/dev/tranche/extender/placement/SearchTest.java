@@ -9,6 +9,7 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.Search.Result;
 import dev.tranche.extender.score.Policy;
+import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Comparator;
@@ -186,6 +187,39 @@ final class SearchTest {
       assertThat(steps.taken()).as("seed %d", seed).isLessThan(STEPS_ON_A_NODE_MAX);
     }
     assertThat(most).isGreaterThan(SearchBudget.ATTEMPT_MAX);
+  }
+
+  @Test
+  void nodesThatLookAlike_areToldWhatEachWouldBeToldAlone() {
+    int undecided = 0;
+    int remembered = 0;
+    for (int seed = 0; seed < 300; seed++) {
+      var random = new Random(seed);
+      List<Container> all = seed % 10 == 0 ? thirds(random) : anyContainers(random, 16, 1_000);
+      GpuRequest shared = ask(1_000, all);
+      for (int node = 0; node < 20; node++) {
+        var gpus =
+            new ArrayList<>(seed % 10 == 0 ? full(16) : someGpus(new Random(node % 3), 16, 1_000));
+        Collections.shuffle(gpus, random);
+        GpuOrder order = POLICIES.get(random.nextInt(4)).order();
+        Outcome alone = Placer.place(ask(1_000, all), gpus, order);
+        assertThat(Placer.place(shared, gpus, order)).as("seed %d", seed).isEqualTo(alone);
+        undecided += alone instanceof Outcome.Undecided ? 1 : 0;
+      }
+      remembered = Math.max(remembered, shared.plan().failed.size());
+      assertThat(shared.plan().failed.size()).isLessThanOrEqualTo(FailedSearches.MAX);
+    }
+    assertThat(undecided).isGreaterThan(100);
+    assertThat(remembered).isPositive();
+  }
+
+  @Test
+  void failedSearches_areBounded() {
+    var failed = new FailedSearches();
+    for (int i = 0; i < 10 * FailedSearches.MAX; i++) {
+      failed.add(IntBuffer.wrap(new int[] {i}), new FailedSearches.Failed(true, 3_000));
+    }
+    assertThat(failed.size()).isEqualTo(FailedSearches.MAX);
   }
 
   /** Up to a thousand containers, each with a fraction on {@code gpu-count} GPUs, or plain. */
