@@ -147,7 +147,7 @@ groups:
         annotations:
           runbook_url: {{ include "tranche.runbook" (dict "root" $ "alert" "TranchePodsWaitForAHole") }}
           summary: Pods wait although replicas enough are free, for no GPU has them together.
-          description: /inspect shows the holes; the policy packed makes fewer of them.
+          description: kubectl tranche top gpus shows the holes; the policy packed makes fewer of them.
       - alert: TrancheVerbsShed
         expr: increase(tranche_extender_verbs_shed_total{namespace="{{ $ns }}"}[10m]) > 0
         labels: {severity: warning}

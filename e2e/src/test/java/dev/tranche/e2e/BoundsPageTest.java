@@ -61,7 +61,7 @@ class BoundsPageTest {
           new Bound("writes of `tranche.dev/gpu", EXTENDER + "NodeUseWriter", "BURST_MS"),
           new Bound("deleted pods that a node", PLUGIN + "Assignments", "RETRACTED_MAX"),
           new Bound("deleted pods that a node", PLUGIN + "Assignments", "RETRACTED_MS"),
-          new Bound("nodes that `/explain` shows", EXTENDER + "Explanations", "NODES_MAX"),
+          new Bound("nodes that `kubectl tranche explain`", EXTENDER + "Explanations", "NODES_MAX"),
           new Bound("nominated pods that a new", EXTENDER + "NominatedPods", "PODS_MAX"),
           new Bound("what a node may report", EXTENDER + "ReportBounds", "GPUS_MAX"),
           new Bound("what a node may report", EXTENDER + "ReportBounds", "REPLICAS_MAX"),

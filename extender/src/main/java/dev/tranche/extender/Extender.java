@@ -367,16 +367,7 @@ public final class Extender implements AutoCloseable {
   private Future<HttpServer> serveOps() {
     var routes =
         new OpsRoutes(
-            readiness,
-            new Explain(ledger, evaluator, explanations),
-            inspections,
-            loop(),
-            registry,
-            gpus,
-            config.gpuMetrics(),
-            this::missing,
-            schedulerMessages::of,
-            this::nodeFilter);
+            readiness, inspections, loop(), registry, gpus, config.gpuMetrics(), this::missing);
     var router = routes.router(vertx);
     return vertx
         .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", opsConnections))

@@ -96,7 +96,7 @@ final class ExtenderFlags {
   @Option(
       names = "--metrics-address",
       defaultValue = "${env:TRANCHE_METRICS_ADDRESS:-0.0.0.0:9090}",
-      description = "/metrics, /healthz, /readyz, /explain and /inspect.")
+      description = "/metrics, /healthz and /readyz.")
   String metricsAddress = "";
 
   @Option(

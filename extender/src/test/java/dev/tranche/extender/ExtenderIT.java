@@ -56,7 +56,7 @@ final class ExtenderIT {
     node("node-b");
     extender = new Extender(config(), client);
     extender.start().toCompletionStage().toCompletableFuture().get();
-    until(() -> extender.streamPort() > 0);
+    until(() -> extender.streamPort() > 0 && extender.apiLocalPort() > 0);
   }
 
   @AfterEach
@@ -114,8 +114,11 @@ final class ExtenderIT {
 
       cluster.carryOut(bindings.getFirst());
       b.report(r -> r.addHoldings(FakeNode.holding("team-a", "trainer", "main", "GPU-b1", 3)));
-      until(() -> ops("/inspect").contains("team-a/trainer=3(confirmed)"));
-      assertThat(ops("/explain?pod=team-a/trainer")).contains("chosen:", "node-b", "node-a, score");
+      until(
+          () -> api("gpus?uuid=GPU-b1").contains("\"replicasPerGpu\":10,\"stage\":\"Confirmed\""));
+      assertThat(api("pods/team-a/trainer?output=table"))
+          .containsPattern("Chosen: +node-b")
+          .containsPattern("node-a +\\d");
       assertThat(ops("/metrics"))
           .contains("tranche_extender_gpu_free_replicas{")
           .contains("tranche_extender_verb_duration_seconds_bucket{")
@@ -163,9 +166,10 @@ final class ExtenderIT {
               client.v1().events().inNamespace("team-a").list().getItems().getFirst().getMessage())
           .contains("gpu 0: 10 of 10 replicas free, needs 3; real free memory 1.8 GiB");
       unschedulable("trainer", "0/2 nodes are available: 1 Insufficient nvidia.com/gpu.");
-      assertThat(ops("/explain?pod=team-a/trainer"))
-          .contains("waiting", "needs 3")
-          .contains("kube-scheduler's own message: 0/2 nodes", "kubectl describe node");
+      assertThat(api("pods/team-a/trainer?output=table"))
+          .containsPattern("State: +Waiting")
+          .containsPattern("Scheduler: +0/2 nodes")
+          .contains("needs 3", "kubectl describe node");
 
       // All rejected pods are woken once at first, whatever room there is.
       until(() -> !wokenAt("node-a").isEmpty() || !wokenAt("node-b").isEmpty());
@@ -311,7 +315,7 @@ final class ExtenderIT {
       assertThat(ops("/metrics"))
           .contains("tranche_extender_streams_ended_total{cause=\"invalid\"} 1");
       // The end comes after the reports before it: a node without a stream takes no pods.
-      until(() -> ops("/inspect").contains(" silent "));
+      until(() -> api("gpus").contains("\"health\":\"Silent\""));
     }
   }
 
@@ -550,6 +554,10 @@ final class ExtenderIT {
     HttpResponse<String> answer = send(extender.verbsPort(), "POST", "/" + verb, body);
     assertThat(answer.statusCode()).isEqualTo(200);
     return answer.body();
+  }
+
+  private String api(String path) throws Exception {
+    return send(extender.apiLocalPort(), "GET", "/api/v1/" + path, "").body();
   }
 
   private String ops(String path) throws Exception {

@@ -8,10 +8,9 @@ import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.KubernetesClientException;
 import java.io.IOException;
 import java.io.InputStream;
-import java.net.ConnectException;
-import java.net.http.HttpTimeoutException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -42,7 +41,8 @@ public final class Demo {
     } catch (IllegalArgumentException e) {
       System.err.println(e.getMessage());
       System.exit(2);
-    } catch (ConnectException | HttpTimeoutException e) {
+    } catch (IOException | KubernetesClientException e) {
+      System.err.println(e.getMessage());
       System.err.println("the demo's extender does not answer; ./demo starts the demo anew");
       System.exit(1);
     }
@@ -62,7 +62,6 @@ public final class Demo {
 
   private static void up(Path root, Path folder) throws Exception {
     Tranche tranche = Tranche.start(Artifacts.of(root), plan(folder));
-    Files.writeString(Watch.addressFile(folder), tranche.extenderUrl() + "\n");
 
     say("submitting the pods of e2e/demo/pods.yaml");
     List<Pod> pods = submit(tranche, root.resolve("e2e/demo/pods.yaml"));
@@ -136,8 +135,8 @@ public final class Demo {
           export KUBECONFIG=%1$s
           kubectl get nodes -o custom-columns='NODE:.metadata.name,GPU:.status.allocatable.nvidia\\.com/gpu'
           kubectl -n demo describe pod rerank
-          curl '%2$s/inspect'
-          curl '%2$s/explain?pod=demo/chat'
+          curl 'localhost:9445/api/v1/gpus?output=wide'
+          curl 'localhost:9445/api/v1/pods/demo/chat?output=table'
           kubectl -n demo run one-more --image=tranche-e2e/busybox:1 --annotations=tranche.dev/gpu-fraction=0.25 -- sleep infinity
           ./demo watch                    every GPU, live
           ./demo load node-a10g 1 95      makes a GPU busy

@@ -1,11 +1,12 @@
 package dev.tranche.e2e.demo;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.api.Names;
+import dev.tranche.e2e.install.LocalApi;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Quantity;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -43,33 +44,29 @@ final class Table {
   /** That of the replica that has decided. */
   private static Optional<JsonNode> explanation(Tranche tranche, Pod pod) {
     String path =
-        "/explain?pod=" + pod.getMetadata().getNamespace() + "/" + pod.getMetadata().getName();
-    return tranche.ask(path, "application/json").stream()
-        .map(Table::parse)
-        .filter(explained -> explained.has("chosen"))
+        "/api/v1/pods/" + pod.getMetadata().getNamespace() + "/" + pod.getMetadata().getName();
+    return tranche.ask(path).stream()
+        .map(LocalApi.Answer::json)
+        .map(answer -> answer.path("decision"))
+        .filter(decision -> decision.has("chosen"))
         .findFirst();
   }
 
-  private static JsonNode parse(String json) {
-    try {
-      return JSON.readTree(json);
-    } catch (JsonProcessingException e) {
-      throw new IllegalStateException("not JSON: " + json, e);
-    }
-  }
-
-  static List<String> row(Pod pod, Optional<JsonNode> explained) {
-    JsonNode chosen = explained.map(e -> e.get("chosen")).orElse(JSON.createObjectNode());
+  /**
+   * @param decision as the read API tells it of a pod
+   */
+  static List<String> row(Pod pod, Optional<JsonNode> decision) {
+    JsonNode chosen = decision.map(d -> d.get("chosen")).orElse(JSON.createObjectNode());
     return List.of(
         pod.getMetadata().getName(),
         asked(pod),
         String.valueOf(pod.getSpec().getNodeName()),
         stream(chosen.path("chosenGpus"))
-            .map(gpu -> gpu.get("gpu").asInt() + " " + gpu.get("model").asText())
+            .map(gpu -> gpu.get("index").asInt() + " " + gpu.get("model").asText())
             .collect(Collectors.joining(", ")),
         chosen.hasNonNull("score") ? chosen.get("score").asText() : "–",
         stream(chosen.path("chosenGpus")).map(Table::load).collect(Collectors.joining("; ")),
-        explained.map(Table::losers).orElse("no extender remembers"));
+        decision.map(Table::losers).orElse("no extender remembers"));
   }
 
   private static String asked(Pod pod) {
@@ -84,24 +81,24 @@ final class Table {
   }
 
   private static String load(JsonNode gpu) {
-    if (!gpu.get("measured").asBoolean()) {
+    if (!gpu.at("/effective/sm").isTextual()) {
       return "not measured";
     }
     return String.format(
         Locale.ROOT,
-        "SM %d %%, %.0f of %.0f GiB free",
-        gpu.get("smLoadPercent").asInt(),
-        gpu.get("memoryFreeBytes").asLong() / GIB,
-        gpu.get("memoryUsableBytes").asLong() / GIB);
+        "SM %s, %.0f of %.0f GiB free",
+        percent(gpu),
+        amount(gpu.at("/effective/memoryFree")) / GIB,
+        amount(gpu.get("memory")) / GIB);
   }
 
-  private static String losers(JsonNode explained) {
+  private static String losers(JsonNode decision) {
     Stream<String> beside =
-        stream(explained.at("/chosen/gpus"))
-            .filter(gpu -> !isChosen(explained, gpu))
-            .map(gpu -> "its GPU " + gpu.get("gpu").asInt() + ": SM " + percent(gpu));
+        stream(decision.at("/chosen/gpus"))
+            .filter(gpu -> !isChosen(decision, gpu))
+            .map(gpu -> "its GPU " + gpu.get("index").asInt() + ": SM " + percent(gpu));
     Stream<String> fitted =
-        stream(explained.get("fitted"))
+        stream(decision.get("fitted"))
             .map(
                 node ->
                     "%s: score %d, SM %s"
@@ -112,18 +109,23 @@ final class Table {
                                 .map(Table::percent)
                                 .collect(Collectors.joining(" and "))));
     Stream<String> refused =
-        stream(explained.get("refused"))
-            .map(node -> node.get("node").asText() + ": " + node.path("reason").asText());
+        stream(decision.get("refused"))
+            .map(node -> node.get("node").asText() + ": " + node.path("message").asText());
     return Stream.of(beside, fitted, refused).flatMap(s -> s).collect(Collectors.joining("; "));
   }
 
-  private static boolean isChosen(JsonNode explained, JsonNode gpu) {
-    return stream(explained.at("/chosen/chosenGpus"))
+  private static boolean isChosen(JsonNode decision, JsonNode gpu) {
+    return stream(decision.at("/chosen/chosenGpus"))
         .anyMatch(chosen -> chosen.get("uuid").equals(gpu.get("uuid")));
   }
 
   private static String percent(JsonNode gpu) {
-    return gpu.get("smLoadPercent").asInt() + " %";
+    JsonNode sm = gpu.at("/effective/sm");
+    return sm.isTextual() ? Math.round(100 * amount(sm)) + " %" : "not measured";
+  }
+
+  static double amount(JsonNode quantity) {
+    return Quantity.getAmountInBytes(new Quantity(quantity.asText("0"))).doubleValue();
   }
 
   private static Stream<JsonNode> stream(JsonNode array) {

@@ -1,16 +1,16 @@
 package dev.tranche.e2e.demo;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.e2e.install.LocalApi;
+import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.client.Config;
+import io.fabric8.kubernetes.client.KubernetesClient;
+import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import java.io.Console;
 import java.io.IOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -20,7 +20,6 @@ import java.util.stream.StreamSupport;
 
 /** {@code ./demo watch}: every GPU, how busy it is and who holds it, once a second. */
 final class Watch {
-  private static final Duration LIMIT = Duration.ofSeconds(5);
   private static final String CLEAR = "\033[H\033[2J";
   private static final double GIB = 1L << 30;
   private static final int BAR = 20;
@@ -36,27 +35,20 @@ final class Watch {
 
   private Watch() {}
 
-  /** Where {@code ./demo} writes the address of the extender's pages. */
-  static Path addressFile(Path folder) {
-    return folder.resolve("extender-url");
-  }
-
   /** Until the user ends it; where nobody looks on, one table. */
   static void run(Path folder) throws IOException, InterruptedException {
-    Path file = addressFile(folder);
-    if (!Files.exists(file)) {
+    Path kubeconfig = folder.resolve("kubeconfig");
+    if (!Files.exists(kubeconfig)) {
       throw new IllegalArgumentException("no demo runs here; start it with ./demo");
     }
-    var request =
-        HttpRequest.newBuilder(URI.create(Files.readString(file).strip() + "/inspect"))
-            .header("Accept", "application/json")
-            .timeout(LIMIT)
-            .build();
     boolean live = Optional.ofNullable(System.console()).map(Console::isTerminal).orElse(false);
-    try (HttpClient client = HttpClient.newBuilder().connectTimeout(LIMIT).build()) {
+    var config = Config.fromKubeconfig(Files.readString(kubeconfig));
+    try (var client = new KubernetesClientBuilder().withConfig(config).build();
+        var api = new LocalApi(client, extender(client))) {
       do {
-        String body = client.send(request, BodyHandlers.ofString()).body();
-        String table = table(new ObjectMapper().readTree(body));
+        JsonNode gpus = api.get("/api/v1/gpus?limit=500").json();
+        JsonNode summary = api.get("/api/v1/summary").json();
+        String table = table(gpus, summary);
         System.out.print(live ? CLEAR + table + LIVE_NOTE : table);
         System.out.flush();
         if (live) {
@@ -66,47 +58,57 @@ final class Watch {
     }
   }
 
-  /**
-   * @param inspection what {@code /inspect} says as JSON
-   */
-  static String table(JsonNode inspection) {
-    var rows = new ArrayList<List<String>>();
-    rows.add(HEAD);
-    for (JsonNode node : inspection.path("nodes")) {
-      for (JsonNode gpu : node.path("gpus")) {
-        rows.add(row(node.path("node").asText(), gpu));
-      }
-    }
-    return Table.aligned(rows)
-        + "\n%d pods wait for a GPU.\n".formatted(inspection.path("waitingPods").asInt());
+  private static Pod extender(KubernetesClient client) {
+    return client
+        .pods()
+        .inNamespace(Tranche.NAMESPACE)
+        .withLabel("app.kubernetes.io/component", "extender")
+        .list()
+        .getItems()
+        .getFirst();
   }
 
-  private static List<String> row(String node, JsonNode gpu) {
-    int percent = gpu.path("smMeanPercent").asInt();
+  /**
+   * @param gpus what {@code /api/v1/gpus} says
+   * @param summary what {@code /api/v1/summary} says
+   */
+  static String table(JsonNode gpus, JsonNode summary) {
+    var rows = new ArrayList<List<String>>();
+    rows.add(HEAD);
+    gpus.path("items").forEach(gpu -> rows.add(row(gpu)));
+    return Table.aligned(rows)
+        + "\n%d pods wait for a GPU.\n".formatted(summary.at("/waitingPods/total").asInt());
+  }
+
+  private static List<String> row(JsonNode gpu) {
+    int percent = percent(gpu.at("/measured/sm"));
     return List.of(
-        node,
-        gpu.path("gpu").asText() + " " + gpu.path("model").asText(),
+        gpu.path("node").asText(),
+        gpu.path("index").asText() + " " + gpu.path("model").asText(),
         bar(percent),
         percent + " %",
-        gpu.path("smPercent").asInt() + " %",
+        percent(gpu.at("/measured/smLast")) + " %",
         String.format(
             Locale.ROOT,
             "%.0f of %.0f GiB",
-            gpu.path("memoryFreeBytes").asLong() / GIB,
-            gpu.path("memoryUsableBytes").asLong() / GIB),
+            Table.amount(gpu.at("/effective/memoryFree")) / GIB,
+            Table.amount(gpu.path("memory")) / GIB),
         "%d of %d".formatted(gpu.path("freeReplicas").asInt(), gpu.path("replicas").asInt()),
-        StreamSupport.stream(gpu.path("holds").spliterator(), false)
+        StreamSupport.stream(gpu.path("holders").spliterator(), false)
             .map(Watch::holder)
             .collect(Collectors.joining(", ")));
   }
 
-  private static String holder(JsonNode hold) {
-    String pod = hold.path("pod").asText();
+  private static int percent(JsonNode sm) {
+    return (int) Math.round(100 * Table.amount(sm));
+  }
+
+  private static String holder(JsonNode holder) {
     return "%s %d/%d"
         .formatted(
-            pod.substring(pod.indexOf('/') + 1),
-            hold.path("replicas").asInt(),
-            hold.path("replicasPerGpu").asInt());
+            holder.path("name").asText(),
+            holder.path("replicas").asInt(),
+            holder.path("replicasPerGpu").asInt());
   }
 
   private static String bar(int percent) {

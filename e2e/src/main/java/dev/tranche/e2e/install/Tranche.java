@@ -18,7 +18,6 @@ import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
@@ -248,19 +247,19 @@ public final class Tranche implements AutoCloseable {
     return podResources(plan, node).resolve("kubelet.sock");
   }
 
-  /** Where an extender answers {@code /metrics}, {@code /explain} and {@code /inspect}. */
+  /** Where an extender answers {@code /metrics}. */
   public String extenderUrl() {
     return cluster.nodePortUrl(METRICS_PORT);
   }
 
-  /**
-   * A page of every extender replica, by way of the API server; those that know nothing left out.
-   */
-  public List<String> ask(String pathAndQuery, String accept) {
-    return parts("extender").stream()
-        .map(pod -> page(pod, pathAndQuery, accept))
-        .flatMap(Optional::stream)
-        .toList();
+  /** What the read API of each extender replica answers; those that know nothing left out. */
+  public List<LocalApi.Answer> ask(String path) {
+    return LocalApi.all(client(), parts("extender"), path);
+  }
+
+  /** Every GPU, for who has to find out why a test waits. */
+  public String gpuTables() {
+    return ask("/api/v1/gpus?output=wide").toString();
   }
 
   /** Pods of one part: {@code webhook}, {@code extender} or {@code node-plugin}. */
@@ -275,20 +274,17 @@ public final class Tranche implements AutoCloseable {
 
   /** What Prometheus would read of a pod of ours. */
   public String metrics(Pod pod) {
-    return page(pod, "/metrics", "*/*")
-        .orElseThrow(
-            () -> new IllegalStateException("no metrics of pod " + pod.getMetadata().getName()));
-  }
-
-  private Optional<String> page(Pod pod, String pathAndQuery, String accept) {
+    String name = pod.getMetadata().getName();
     var http = client().getHttpClient();
     var url =
-        "%sapi/v1/namespaces/%s/pods/%s:9090/proxy%s"
-            .formatted(
-                client().getMasterUrl(), NAMESPACE, pod.getMetadata().getName(), pathAndQuery);
-    var request = http.newHttpRequestBuilder().uri(url).header("Accept", accept).build();
-    var response = http.sendAsync(request, String.class).join();
-    return response.isSuccessful() ? Optional.of(response.body()) : Optional.empty();
+        "%sapi/v1/namespaces/%s/pods/%s:9090/proxy/metrics"
+            .formatted(client().getMasterUrl(), NAMESPACE, name);
+    var response =
+        http.sendAsync(http.newHttpRequestBuilder().uri(url).build(), String.class).join();
+    if (!response.isSuccessful()) {
+      throw new IllegalStateException("no metrics of pod " + name);
+    }
+    return response.body();
   }
 
   @Override

@@ -13,11 +13,11 @@ import org.junit.jupiter.api.Test;
 class TableTest {
   private static String gpu(int index, int percent) {
     return """
-        {"gpu": %d, "uuid": "GPU-%d", "model": "Tesla T4", "measured": true, "smLoadPercent": %d, \
-        "smMeanPercent": %d, "smPercent": 95, "memoryFreeBytes": 15032385536, "memoryUsableBytes": 15032385536, \
-        "replicas": 10, "freeReplicas": 7, \
-        "holds": [{"pod": "demo/chat", "replicas": 3, "replicasPerGpu": 10}]}"""
-        .formatted(index, index, percent, percent);
+        {"node": "one", "index": %d, "uuid": "GPU-%d", "model": "Tesla T4", "memory": "14Gi", \
+        "effective": {"sm": "%dm", "memoryFree": "14Gi"}, \
+        "measured": {"sm": "%dm", "smLast": "950m"}, "replicas": 10, "freeReplicas": 7, \
+        "holders": [{"namespace": "demo", "name": "chat", "replicas": 3, "replicasPerGpu": 10}]}"""
+        .formatted(index, index, 10 * percent, 10 * percent);
   }
 
   private static JsonNode json(String text) throws Exception {
@@ -36,19 +36,19 @@ class TableTest {
         .build();
   }
 
-  private static JsonNode explained(String score) throws Exception {
+  private static JsonNode decision(String score) throws Exception {
     return json(
         """
         {"chosen": {"node": "one", "score": %s, "chosenGpus": [%s], "gpus": [%s, %s]},
          "fitted": [{"node": "two", "score": 4, "gpus": [%s, %s]}],
-         "refused": [{"node": "three", "reason": "too full"}]}
+         "refused": [{"node": "three", "message": "too full"}]}
         """
             .formatted(score, gpu(0, 5), gpu(0, 5), gpu(1, 97), gpu(0, 55), gpu(1, 30)));
   }
 
   @Test
   void row_hasTheWinnersOwnScoreBesideTheOthers() throws Exception {
-    assertThat(Table.row(pod(), Optional.of(explained("9"))))
+    assertThat(Table.row(pod(), Optional.of(decision("9"))))
         .containsExactly(
             "chat",
             "0.3",
@@ -61,16 +61,15 @@ class TableTest {
 
   @Test
   void row_ofAPodThatOnlyOneNodeFits_hasNoScore() throws Exception {
-    assertThat(Table.row(pod(), Optional.of(explained("null")))).element(4).isEqualTo("–");
+    assertThat(Table.row(pod(), Optional.of(decision("null")))).element(4).isEqualTo("–");
   }
 
   @Test
   void watch_showsLoadMemoryAndPodsOfEveryGpu() throws Exception {
     assertThat(
             Watch.table(
-                json(
-                    "{\"nodes\": [{\"node\": \"one\", \"gpus\": [%s, %s]}], \"waitingPods\": 2}"
-                        .formatted(gpu(0, 50), gpu(1, 100)))))
+                json("{\"items\": [%s, %s]}".formatted(gpu(0, 50), gpu(1, 100))),
+                json("{\"waitingPods\": {\"total\": 2}}")))
         .isEqualTo(
             """
             NODE  GPU         SM MEAN                      SM LAST  MEMORY FREE   REPLICAS FREE  PODS

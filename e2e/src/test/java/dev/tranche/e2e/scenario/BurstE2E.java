@@ -124,7 +124,7 @@ class BurstE2E extends Scenario {
         "the Ledger to equal the kubelets",
         20,
         () -> ledgerEqualsKubelets(),
-        () -> tranche().ask("/inspect", "text/plain").toString());
+        () -> tranche().gpuTables());
   }
 
   /** By what the plugins have found out whose allocation it was. */
@@ -156,12 +156,13 @@ class BurstE2E extends Scenario {
 
   private boolean ledgerEqualsKubelets() {
     Inspection inspection = Inspection.of(tranche());
-    return tranche().nodes().stream()
-        .allMatch(
-            node -> {
-              Map<String, Integer> truth = truth(node);
-              return inspection.confirmedReplicas(node).stream().allMatch(truth::equals);
-            });
+    return !inspection.replicas().isEmpty()
+        && tranche().nodes().stream()
+            .allMatch(
+                node -> {
+                  Map<String, Integer> truth = truth(node);
+                  return inspection.confirmedReplicas(node).stream().allMatch(truth::equals);
+                });
   }
 
   /** Replicas by uuid that are out of use for others. */

@@ -234,7 +234,7 @@ class ConfigE2E {
           return !pages.isEmpty()
               && pages.stream().allMatch(page -> page.getOrDefault(uuid, 0) == replicas);
         },
-        () -> node.tranche().ask("/inspect", "text/plain").toString());
+        () -> node.tranche().gpuTables());
   }
 
   private static void awaitLabel(int replicas) {

@@ -36,7 +36,7 @@ class FailoverE2E extends Scenario {
         "the Ledger to be empty again",
         20,
         () -> Inspection.of(tranche()).nothingHeld(),
-        () -> tranche().ask("/inspect", "text/plain").toString());
+        () -> tranche().gpuTables());
   }
 
   /** Ends by itself, so that later ones find room. */

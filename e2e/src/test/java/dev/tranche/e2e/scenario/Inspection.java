@@ -1,53 +1,59 @@
 package dev.tranche.e2e.scenario;
 
-import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.e2e.install.LocalApi;
 import dev.tranche.e2e.install.Tranche;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 import java.util.stream.StreamSupport;
 
-/** What every extender replica believes: {@code /inspect}. */
+/** What every extender replica believes of every GPU, by the read API. */
 public record Inspection(List<JsonNode> replicas) {
-  private static final ObjectMapper JSON = new ObjectMapper();
   private static final long MIB = 1L << 20;
 
   static Inspection of(Tranche tranche) {
-    return of(tranche.ask("/inspect", "application/json"));
+    return of(tranche.client(), tranche.parts("extender"));
   }
 
-  /** Of the pages themselves. */
-  public static Inspection of(List<String> pages) {
-    return new Inspection(pages.stream().map(Inspection::parse).toList());
-  }
-
-  private static JsonNode parse(String json) {
-    try {
-      return JSON.readTree(json);
-    } catch (JsonProcessingException e) {
-      throw new AssertionError(json, e);
-    }
+  /**
+   * @param extenders those that do not answer are left out
+   */
+  public static Inspection of(KubernetesClient client, List<Pod> extenders) {
+    var answers = LocalApi.all(client, extenders, "/api/v1/gpus?limit=500");
+    return new Inspection(answers.stream().map(LocalApi.Answer::json).toList());
   }
 
   /** Whether all replicas know about this load of every GPU of a node; SM load is averaged. */
   boolean allMatch(String node, int smPercent, int usedMib, int tolerancePercent) {
-    return replicas.stream()
-        .flatMap(replica -> gpus(replica, node))
-        .allMatch(
-            gpu ->
-                Math.abs(gpu.get("smMeanPercent").asInt() - smPercent) <= tolerancePercent
-                    && gpu.get("memoryUsedBytes").asLong() / MIB == usedMib);
+    return !replicas.isEmpty()
+        && replicas.stream()
+            .allMatch(
+                replica -> {
+                  List<JsonNode> gpus = gpus(replica).filter(isOn(node)).toList();
+                  return !gpus.isEmpty()
+                      && gpus.stream()
+                          .map(gpu -> gpu.path("measured"))
+                          .allMatch(
+                              measured ->
+                                  measured.hasNonNull("sm")
+                                      && Math.abs(100 * amount(measured, "sm") - smPercent)
+                                          <= tolerancePercent
+                                      && (long) amount(measured, "memory") / MIB == usedMib);
+                });
   }
 
   /** Whether no extender knows of any hold, whatever its stage. */
   boolean nothingHeld() {
-    return replicas.stream()
-        .flatMap(replica -> stream(replica.get("nodes")))
-        .flatMap(node -> stream(node.get("gpus")))
-        .allMatch(gpu -> gpu.get("holds").isEmpty());
+    return !replicas.isEmpty()
+        && replicas.stream()
+            .flatMap(Inspection::gpus)
+            .allMatch(gpu -> gpu.get("holderCount").asInt() == 0);
   }
 
   /** Replicas by uuid that one extender knows to be held, each confirmed by the kubelet. */
@@ -57,11 +63,12 @@ public record Inspection(List<JsonNode> replicas) {
 
   private static Map<String, Integer> confirmed(JsonNode replica, String node) {
     var held = new TreeMap<String, Integer>();
-    gpus(replica, node)
+    gpus(replica)
+        .filter(isOn(node))
         .forEach(
             gpu ->
-                stream(gpu.get("holds"))
-                    .filter(hold -> hold.get("stage").asText().equals("confirmed"))
+                stream(gpu.get("holders"))
+                    .filter(hold -> hold.get("stage").asText().equals("Confirmed"))
                     .forEach(
                         hold ->
                             held.merge(
@@ -71,10 +78,16 @@ public record Inspection(List<JsonNode> replicas) {
     return held;
   }
 
-  private static Stream<JsonNode> gpus(JsonNode replica, String node) {
-    return stream(replica.get("nodes"))
-        .filter(n -> n.get("node").asText().equals(node))
-        .flatMap(n -> stream(n.get("gpus")));
+  private static Predicate<JsonNode> isOn(String node) {
+    return gpu -> gpu.get("node").asText().equals(node);
+  }
+
+  private static double amount(JsonNode of, String field) {
+    return Quantity.getAmountInBytes(new Quantity(of.get(field).asText())).doubleValue();
+  }
+
+  private static Stream<JsonNode> gpus(JsonNode replica) {
+    return stream(replica.get("items"));
   }
 
   private static Stream<JsonNode> stream(JsonNode array) {

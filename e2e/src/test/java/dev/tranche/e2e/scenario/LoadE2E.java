@@ -76,7 +76,7 @@ class LoadE2E extends Scenario {
         "the load of " + node + " to be known",
         90,
         () -> Inspection.of(tranche()).allMatch(node, smPercent, usedMib, tolerancePercent),
-        () -> tranche().ask("/inspect", "text/plain").toString());
+        () -> tranche().gpuTables());
   }
 
   private String placed(String name) {

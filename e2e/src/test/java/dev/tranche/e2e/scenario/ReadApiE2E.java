@@ -3,8 +3,8 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.LocalApi;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
@@ -13,15 +13,10 @@ import java.io.ByteArrayInputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
 import java.security.cert.CertificateFactory;
-import java.time.Duration;
 import java.util.List;
 import javax.net.ssl.SNIHostName;
 import javax.net.ssl.SSLContext;
@@ -36,20 +31,7 @@ import org.junit.jupiter.api.Test;
 @Order(25)
 class ReadApiE2E extends Scenario {
   private static final int PORT = 9444;
-  private static final int LOCAL_PORT = 9445;
   private static final String SERVICE = "tranche-extender." + Tranche.NAMESPACE + ".svc";
-  private static final ObjectMapper JSON = new ObjectMapper();
-
-  /** A status and a body. */
-  private record Answer(int status, String body) {
-    JsonNode json() {
-      try {
-        return JSON.readTree(body);
-      } catch (IOException e) {
-        throw new AssertionError(body, e);
-      }
-    }
-  }
 
   @AfterEach
   void unbind() {
@@ -64,29 +46,25 @@ class ReadApiE2E extends Scenario {
     String uuid = assigned(get("one")).iterator().next();
     create(PodSpecs.on(ALPHA, PodSpecs.fraction("three", "0.3")));
     pendingMessage("three");
-    try (LocalPortForward forward = forward(LOCAL_PORT)) {
-      Await.until(
-          "the API to tell of the pod",
-          30,
-          () -> local(forward, "/api/v1/gpus?uuid=" + uuid).body().contains(namespace));
-      JsonNode gpu = local(forward, "/api/v1/gpus?uuid=" + uuid).json().at("/items/0");
+    try (var api = new LocalApi(tranche().client(), anyExtender())) {
+      Await.until("the API to tell of the pod", 30, () -> held(api, uuid).contains(namespace));
+      JsonNode gpu = api.get("/api/v1/gpus?uuid=" + uuid).json().at("/items/0");
       assertThat(gpu.at("/node").asText()).isEqualTo(ALPHA);
       assertThat(gpu.at("/granted/gpus").asText()).isEqualTo("800m");
       assertThat(gpu.at("/holders/0/name").asText()).isEqualTo("one");
 
-      JsonNode summary = local(forward, "/api/v1/summary").json();
+      JsonNode summary = api.get("/api/v1/summary").json();
       assertThat(summary.at("/cluster/total/gpus").asText()).isEqualTo("6");
       assertThat(summary.at("/cluster/granted/gpus").asText()).isEqualTo("1600m");
       assertThat(summary.at("/waitingPods/total").asInt()).isEqualTo(1);
 
-      JsonNode pod = local(forward, "/api/v1/pods/" + namespace + "/three").json();
+      JsonNode pod = api.get("/api/v1/pods/" + namespace + "/three").json();
       assertThat(pod.at("/state").asText()).isEqualTo("Waiting");
       // Only the replica that kube-scheduler asks has decided.
       assertThat(pod.at("/waiting/reason").asText()).isIn("Fragmented", "NotAsked");
       assertThat(pod.at("/decision/refused/0/node").asText()).isEqualTo(ALPHA);
       assertThat(pod.at("/kubeScheduler/message").asText()).isNotEmpty();
-      assertThat(local(forward, "/api/v1/openapi.json").json().at("/openapi").asText())
-          .startsWith("3.1");
+      assertThat(api.get("/api/v1/openapi.json").json().at("/openapi").asText()).startsWith("3.1");
     }
   }
 
@@ -94,10 +72,10 @@ class ReadApiE2E extends Scenario {
   void token_readsOnlyWithTheClusterRole() throws Exception {
     kubectl("-n", namespace, "create", "serviceaccount", "viewer");
     String token = kubectl("-n", namespace, "create", "token", "viewer").strip();
-    try (LocalPortForward forward = forward(PORT)) {
+    try (LocalPortForward forward = forward()) {
       assertThat(remote(forward, null).status()).isEqualTo(401);
       assertThat(remote(forward, "nonsense").status()).isEqualTo(401);
-      Answer forbidden = remote(forward, token);
+      LocalApi.Answer forbidden = remote(forward, token);
       assertThat(forbidden.status()).as("though it may get /api/*: %s", forbidden).isEqualTo(403);
       assertThat(forbidden.json().at("/detail").asText())
           .contains("system:serviceaccount:" + namespace + ":viewer", "ClusterRole tranche-viewer");
@@ -113,40 +91,36 @@ class ReadApiE2E extends Scenario {
     }
   }
 
-  /** Whichever replica: all of them know the same. */
-  private static LocalPortForward forward(int port) {
-    Pod pod =
-        tranche().parts("extender").stream()
-            .filter(p -> p.getMetadata().getDeletionTimestamp() == null)
-            .findFirst()
-            .orElseThrow();
+  private static String held(LocalApi api, String uuid) {
+    try {
+      return api.get("/api/v1/gpus?uuid=" + uuid).body();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  /** All of them know the same. */
+  private static Pod anyExtender() {
+    return tranche().parts("extender").stream()
+        .filter(p -> p.getMetadata().getDeletionTimestamp() == null)
+        .findFirst()
+        .orElseThrow();
+  }
+
+  private static LocalPortForward forward() {
     return tranche()
         .client()
         .pods()
         .inNamespace(Tranche.NAMESPACE)
-        .withName(pod.getMetadata().getName())
-        .portForward(port);
-  }
-
-  private static Answer local(LocalPortForward forward, String path) {
-    var uri = URI.create("http://127.0.0.1:" + forward.getLocalPort() + path);
-    try (var http = HttpClient.newHttpClient()) {
-      var request = HttpRequest.newBuilder(uri).timeout(Duration.ofSeconds(20)).build();
-      var response = http.send(request, HttpResponse.BodyHandlers.ofString());
-      return new Answer(response.statusCode(), response.body());
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new AssertionError(e);
-    }
+        .withName(anyExtender().getMetadata().getName())
+        .portForward(PORT);
   }
 
   /**
    * As {@code curl --cacert --connect-to} does: the certificate is the Service's, wherever the
    * connection goes.
    */
-  private static Answer remote(LocalPortForward forward, @Nullable String token) {
+  private static LocalApi.Answer remote(LocalPortForward forward, @Nullable String token) {
     try (var socket =
         (SSLSocket)
             trusting()
@@ -162,7 +136,7 @@ class ReadApiE2E extends Scenario {
               .formatted(SERVICE, authorization);
       socket.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
       var text = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      return new Answer(
+      return new LocalApi.Answer(
           Integer.parseInt(text.split(" ", 3)[1]), text.substring(text.indexOf("\r\n\r\n") + 4));
     } catch (IOException e) {
       throw new UncheckedIOException(e);

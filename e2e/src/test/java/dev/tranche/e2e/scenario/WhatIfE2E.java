@@ -3,21 +3,17 @@ package dev.tranche.e2e.scenario;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.LocalApi;
 import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
-import io.fabric8.kubernetes.client.LocalPortForward;
 import io.fabric8.kubernetes.client.utils.Serialization;
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.math.BigDecimal;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -38,23 +34,20 @@ class WhatIfE2E extends Scenario {
   /** Then some of them are deleted: a full cluster answers every question alike. */
   private static final int PODS_AT_ONCE = 20;
 
-  private static final int LOCAL_PORT = 9445;
   private static final List<String> FRACTIONS =
       List.of("0.1", "0.1", "0.2", "0.3", "0.3", "0.4", "0.6", "0.9", "1", "2");
-  private static final ObjectMapper JSON = new ObjectMapper();
 
   private final Random random = new Random(25);
-  private final HttpClient http = HttpClient.newHttpClient();
   private final Map<String, Integer> outcomes = new HashMap<>();
   private final List<String> wrong = new ArrayList<>();
 
   @Test
   void randomPods_goWhereWhatIfSaid_orWaitWhereItSaidSo() throws Exception {
-    try (LocalPortForward forward = forward()) {
+    try (LocalApi api = leader()) {
       for (int i = 0; i < PODS; i++) {
-        compare(forward, random("p" + i));
+        compare(api, random("p" + i));
         if ((i + 1) % PODS_AT_ONCE == 0) {
-          deleteSome(forward);
+          deleteSome(api);
         }
       }
     }
@@ -66,7 +59,7 @@ class WhatIfE2E extends Scenario {
   }
 
   /** Who decides: the others hear of its decisions later. */
-  private static LocalPortForward forward() {
+  private static LocalApi leader() {
     String lease = tranche().usesExistingScheduler() ? "tranche-extender" : Names.SCHEDULER;
     String holder =
         tranche()
@@ -77,18 +70,12 @@ class WhatIfE2E extends Scenario {
             .get()
             .getSpec()
             .getHolderIdentity();
-    String pod =
+    Pod pod =
         tranche().parts("extender").stream()
-            .map(p -> p.getMetadata().getName())
-            .filter(holder::startsWith)
+            .filter(p -> holder.startsWith(p.getMetadata().getName()))
             .findFirst()
             .orElseThrow(() -> new AssertionError("no extender is " + holder));
-    return tranche()
-        .client()
-        .pods()
-        .inNamespace(Tranche.NAMESPACE)
-        .withName(pod)
-        .portForward(LOCAL_PORT);
+    return new LocalApi(tranche().client(), pod);
   }
 
   /** It need not run, so its image need not be there. */
@@ -118,9 +105,9 @@ class WhatIfE2E extends Scenario {
         : pod.build();
   }
 
-  private void compare(LocalPortForward forward, Pod pod) throws Exception {
+  private void compare(LocalApi api, Pod pod) throws Exception {
     Pod stored = tranche().client().pods().inNamespace(namespace).resource(pod).dryRun().create();
-    JsonNode foretold = whatIf(forward, stored);
+    JsonNode foretold = whatIf(api, stored);
     create(pod);
     String name = pod.getMetadata().getName();
     Await.until(name + " to be decided on", RUNNING_SECONDS, () -> decided(get(name)));
@@ -180,7 +167,7 @@ class WhatIfE2E extends Scenario {
   }
 
   /** Returns when nobody remembers them. */
-  private void deleteSome(LocalPortForward forward) {
+  private void deleteSome(LocalApi api) {
     List<Pod> gone = pods().stream().filter(pod -> random.nextInt(3) > 0).toList();
     int left = pods().size() - gone.size();
     gone.forEach(pod -> tranche().client().resource(pod).delete());
@@ -189,8 +176,8 @@ class WhatIfE2E extends Scenario {
     Await.until(
         "their GPUs to be free",
         60,
-        () -> granted(forward).compareTo(held) == 0,
-        () -> granted(forward) + " are granted, " + held + " are held");
+        () -> granted(api).compareTo(held) == 0,
+        () -> granted(api) + " are granted, " + held + " are held");
   }
 
   private static BigDecimal gpus(Pod pod) {
@@ -200,31 +187,18 @@ class WhatIfE2E extends Scenario {
         .divide(BigDecimal.valueOf(Tranche.REPLICAS_PER_GPU));
   }
 
-  private BigDecimal granted(LocalPortForward forward) {
+  private static BigDecimal granted(LocalApi api) {
     try {
-      var uri = uri(forward, "/api/v1/summary");
-      var answer =
-          http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
-      return Quantity.getAmountInBytes(
-          new Quantity(JSON.readTree(answer.body()).at("/cluster/granted/gpus").asText()));
-    } catch (Exception e) {
-      throw new AssertionError(e);
+      JsonNode summary = api.get("/api/v1/summary").json();
+      return Quantity.getAmountInBytes(new Quantity(summary.at("/cluster/granted/gpus").asText()));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
-  private static URI uri(LocalPortForward forward, String path) {
-    return URI.create("http://127.0.0.1:" + forward.getLocalPort() + path);
-  }
-
-  private JsonNode whatIf(LocalPortForward forward, Pod pod) throws Exception {
-    var request =
-        HttpRequest.newBuilder(uri(forward, "/api/v1/what-if"))
-            .header("Content-Type", "application/json")
-            .timeout(Duration.ofSeconds(20))
-            .POST(HttpRequest.BodyPublishers.ofString(Serialization.asJson(pod)))
-            .build();
-    var answer = http.send(request, HttpResponse.BodyHandlers.ofString());
-    assertThat(answer.statusCode()).as(answer.body()).isEqualTo(200);
-    return JSON.readTree(answer.body());
+  private static JsonNode whatIf(LocalApi api, Pod pod) throws IOException {
+    LocalApi.Answer answer = api.post("/api/v1/what-if", Serialization.asJson(pod));
+    assertThat(answer.status()).as(answer.body()).isEqualTo(200);
+    return answer.json();
   }
 }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.install.Await;
-import dev.tranche.e2e.scenario.Inspection;
 import dev.tranche.e2e.scenario.KubeletTruth;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodBuilder;
@@ -114,10 +113,10 @@ final class Unharmed {
         "every hold to be counted",
         60,
         () -> {
-          var pages = Inspection.of(reader.inspections(namespace)).confirmedReplicas(node);
+          var pages = reader.inspection(namespace).confirmedReplicas(node);
           return !pages.isEmpty() && pages.stream().allMatch(replicasByGpu()::equals);
         },
-        () -> replicasByGpu() + "\n" + reader.inspections(namespace));
+        () -> replicasByGpu() + "\n" + reader.inspection(namespace));
   }
 
   private Cluster cluster() {

@@ -5,12 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.cluster.Node;
-import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.cluster.TestImages;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.scenario.Inspection;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.Quantity;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -195,17 +195,10 @@ final class Walkthrough implements AutoCloseable {
                 + cluster.kubectl("-n", namespace, "get", "events").out());
   }
 
-  /** What each extender replica tells of itself; those that know nothing yet are left out. */
-  List<String> inspections(String namespace) {
-    return pods(namespace, "app.kubernetes.io/component", "extender").stream()
-        .map(
-            pod ->
-                "/api/v1/namespaces/%s/pods/%s:9090/proxy/inspect"
-                    .formatted(namespace, pod.getMetadata().getName()))
-        .map(page -> cluster.kubectl("get", "--raw", page))
-        .filter(answer -> answer.exitCode() == 0)
-        .map(Output::out)
-        .toList();
+  /** What each extender replica believes; those that do not answer yet are left out. */
+  Inspection inspection(String namespace) {
+    return Inspection.of(
+        cluster.client(), pods(namespace, "app.kubernetes.io/component", "extender"));
   }
 
   /** The uuids that the container runtime gave to a pod's first container. */

@@ -280,7 +280,7 @@ public final class Explain {
         .put("chosenGpus", gpus(chosen.evaluation(), taken));
   }
 
-  /** A node as {@code /explain} shows it. */
+  /** A node as explanations show it. */
   public static JsonObject node(NodeFit evaluation) {
     var json =
         new JsonObject()

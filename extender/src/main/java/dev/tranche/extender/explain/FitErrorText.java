@@ -97,7 +97,7 @@ public final class FitErrorText {
     String text = "no GPU has room. " + String.join(". ", nearest);
     int more = evaluations.size() - nearest.size();
     if (more > 0) {
-      text += ". And " + more + " more nodes: /explain tells";
+      text += ". And " + more + " more nodes: kubectl tranche explain tells";
     }
     return text.length() <= EVENT_CHARS_MAX ? text : text.substring(0, EVENT_CHARS_MAX - 1) + "…";
   }

@@ -3,7 +3,7 @@ package dev.tranche.extender.placement;
 /**
  * Why a node is refused: twelve fixed sentences. They carry no figures, since kube-scheduler writes
  * the distinct ones into the pod's condition, and a text that changes wakes the pod again for ever.
- * Figures are for the event and for /explain.
+ * Figures are for the event and the explanation.
  */
 public enum Reason {
   NO_REPORT("the node's GPU plugin sends no reports", false),

@@ -7,7 +7,7 @@ import io.vertx.core.json.JsonObject;
 import java.util.Map;
 import java.util.Optional;
 
-/** What {@code /explain} says of a pod, in the API's fields. */
+/** Why a pod is where it is, in the API's fields. */
 final class ExplainJson {
   private static final double PERCENT = 100.0;
 
