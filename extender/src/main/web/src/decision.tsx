@@ -1,7 +1,7 @@
 /** Why a pod is where it is, or why it waits, node by node. */
 import { useAnswer } from "./answer.ts";
 import { count } from "./quantity.ts";
-import type { Candidate, PodDetail } from "./types.ts";
+import type { Candidate, PodDetail, SmallerShare } from "./types.ts";
 
 const AGAIN_MS = 5_000;
 
@@ -15,6 +15,7 @@ export function Decision({ of, nearest }: { of: string; nearest: number }) {
       {Object.keys(annotations).length > 0 && (
         <p class="mono quiet">{Object.entries(annotations).map(([name, value]) => <span>{name}: {value} </span>)}</p>
       )}
+      {decision?.smallerShare && <Smaller share={decision.smallerShare} />}
       {decision?.note && <p>{decision.note}</p>}
       {decision?.chosen && <Nodes title="Chosen" nodes={[decision.chosen]} of={1} />}
       {decision && <Nodes title="Fitted" nodes={decision.fitted.slice(0, nearest)} of={decision.fittedCount} />}
@@ -27,6 +28,16 @@ export function Decision({ of, nearest }: { of: string; nearest: number }) {
         </>
       )}
     </div>
+  );
+}
+
+function Smaller({ share: { replicas, replicasPerGpu, node } }: { share: SmallerShare }) {
+  // Rounded down: the webhook rounds up to whole replicas.
+  const fraction = Math.floor((100 * replicas) / replicasPerGpu) / 100;
+  return (
+    <p class="hint">
+      It would fit now if it asked for <b>{fraction || "less than 0.01"} of a GPU</b> ({replicas} of {replicasPerGpu} replicas), such as on <span class="mono">{node}</span>.
+    </p>
   );
 }
 

@@ -93,12 +93,20 @@ export interface Candidate {
   }[];
 }
 
+/** The largest that would fit now. */
+export interface SmallerShare {
+  readonly replicas: number;
+  readonly replicasPerGpu: number;
+  readonly node: string;
+}
+
 export interface PodDetail extends Pod {
   readonly annotations: Readonly<Record<string, string>>;
   readonly decision?: {
     readonly policy: string;
     readonly time?: string;
     readonly note?: string;
+    readonly smallerShare?: SmallerShare;
     readonly chosen?: Candidate;
     readonly fitted: readonly Candidate[];
     readonly fittedCount: number;

@@ -13,6 +13,7 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.LookedNode;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import io.vertx.core.Future;
@@ -34,6 +35,8 @@ import java.util.stream.Collectors;
 public final class Explain {
   private static final String UNASKED =
       "kube-scheduler has not asked this extender about the pod of late; ";
+
+  private static final String WAITING = "waiting";
 
   /** The API server did not say what the pod says of nodes. */
   private static final String ALL_NODES =
@@ -91,10 +94,15 @@ public final class Explain {
   private Known known(PodFacts pod, Optional<Trace> trace) {
     Optional<Hold> hold = ledger.hold(pod.uid());
     if (trace.isEmpty() && pod.node() == null && !pod.ended()) {
+      // kube-scheduler has asked another replica, or nobody: what this one would say now.
       Judged judged = judged(pod);
       return new Known(true, filter -> page(pod, hold, judged.leavingOut(filter)));
     }
     Part part = trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h))).orElse(json -> {});
+    if (state(pod, hold).equals(WAITING)) {
+      Judged judged = judged(pod);
+      return new Known(true, filter -> judged.withSmallerShare(page(pod, hold, part), filter));
+    }
     return new Known(false, filter -> page(pod, hold, part));
   }
 
@@ -123,7 +131,7 @@ public final class Explain {
     if (pod.node() != null) {
       return "bound";
     }
-    return hold.isPresent() ? "being scheduled" : "waiting";
+    return hold.isPresent() ? "being scheduled" : WAITING;
   }
 
   private static JsonObject hold(Hold hold) {
@@ -198,41 +206,44 @@ public final class Explain {
     return hold.placement() == null ? "nobody yet" : "the pod's annotation or the node's echo";
   }
 
-  /** A node as the loop saw it, with its R. */
-  private record Looked(String node, int replicas, ClusterSnapshot.Seen seen) {}
-
-  /**
-   * kube-scheduler has asked another replica, or nobody: what this one would say now. What a pod
-   * says of nodes we do not keep; the API server is asked for it.
-   */
   private Judged judged(PodFacts pod) {
-    Function<String, ClusterSnapshot.Seen> seenNow = evaluator.seen(pod);
-    var looked = new ArrayList<Looked>();
-    for (String name : ledger.nodes()) {
-      ClusterSnapshot.Seen seen = seenNow.apply(name);
-      if (!seen.gpus().isEmpty()) {
-        looked.add(new Looked(name, ledger.replicasPerGpu(name, pod.resource()), seen));
-      }
-    }
-    return new Judged(pod, evaluator.policyOf(pod), looked);
+    return new Judged(pod, evaluator.policyOf(pod), evaluator.look(pod));
   }
 
-  private record Judged(PodFacts pod, Policy policy, List<Looked> looked) {
+  /** What a pod says of nodes we do not keep; the API server is asked for it. */
+  private record Judged(PodFacts pod, Policy policy, List<LookedNode> looked) {
     /**
      * @param filter empty: what the pod excludes is not known
      */
     Part leavingOut(Optional<NodeFilter> filter) {
       var counts = new EnumMap<Exclusion, Integer>(Exclusion.class);
-      var left = new ArrayList<Looked>();
-      for (Looked node : looked) {
-        Optional<Exclusion> why = filter.flatMap(f -> f.excludes(node.node()));
-        why.ifPresentOrElse(w -> counts.merge(w, 1, Integer::sum), () -> left.add(node));
-      }
+      filter.ifPresent(
+          f ->
+              looked.forEach(
+                  node ->
+                      f.excludes(node.node())
+                          .ifPresent(why -> counts.merge(why, 1, Integer::sum))));
+      List<LookedNode> left = left(filter);
       String note = UNASKED + (filter.isEmpty() ? ALL_NODES : leftOut(counts));
       return json -> {
         judge(json.put("note", note), pod, policy, left);
         json.put("leftOutCount", looked.size() - left.size());
+        withSmallerShare(json, filter);
       };
+    }
+
+    List<LookedNode> left(Optional<NodeFilter> filter) {
+      return looked.stream()
+          .filter(node -> filter.flatMap(f -> f.excludes(node.node())).isEmpty())
+          .toList();
+    }
+
+    /** Without a filter a node that the pod excludes might be praised. */
+    JsonObject withSmallerShare(JsonObject json, Optional<NodeFilter> filter) {
+      filter
+          .flatMap(known -> SmallerShare.of(pod, policy, left(filter)))
+          .ifPresent(share -> json.put("smallerShare", share));
+      return json;
     }
 
     private static String leftOut(Map<Exclusion, Integer> counts) {
@@ -249,11 +260,11 @@ public final class Explain {
     }
   }
 
-  private static void judge(JsonObject json, PodFacts pod, Policy policy, List<Looked> looked) {
+  private static void judge(JsonObject json, PodFacts pod, Policy policy, List<LookedNode> looked) {
     var requestsByReplicas = new HashMap<Integer, GpuRequest>();
     var fitted = new JsonArray();
     var refused = new ArrayList<NodeFit>();
-    for (Looked node : looked) {
+    for (LookedNode node : looked) {
       GpuRequest ask = requestsByReplicas.computeIfAbsent(node.replicas(), pod::ask);
       NodeFit now = ClusterSnapshot.evaluate(node.node(), ask, node.seen(), policy);
       if (now.placement().isEmpty()) {

@@ -1,6 +1,8 @@
 package dev.tranche.extender.placement;
 
 import dev.tranche.api.Demand;
+import java.util.Collections;
+import java.util.List;
 import java.util.Objects;
 import java.util.OptionalInt;
 import org.jspecify.annotations.Nullable;
@@ -41,6 +43,25 @@ public final class GpuRequest {
 
   SearchPlan plan() {
     return plan;
+  }
+
+  /** Replicas of each share, where one container asks and its shares are alike; else 0. */
+  public int shareReplicas() {
+    if (demand().containers().size() != 1) {
+      return 0;
+    }
+    Demand.Container only = demand().containers().getFirst();
+    int share = only.shares().getFirst();
+    return only.splittable() || share != only.shares().getLast() ? 0 : share;
+  }
+
+  /** The same with shares of another size, of one whose {@link #shareReplicas} are not 0. */
+  public GpuRequest withShares(int replicas) {
+    Demand.Container only = demand().containers().getFirst();
+    List<Integer> shares = Collections.nCopies(only.shares().size(), replicas);
+    var container = new Demand.Container(only.name(), only.kind(), shares, false);
+    var demand = new Demand(demand().resource(), demand().replicasPerGpu(), List.of(container));
+    return new GpuRequest(demand, stampedReplicas, models, uuids);
   }
 
   @Override

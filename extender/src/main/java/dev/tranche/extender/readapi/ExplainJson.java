@@ -63,6 +63,7 @@ final class ExplainJson {
     copy(explained, "decidedAt", json, "time");
     copy(explained, "note", json, "note");
     copy(explained, "leftOutCount", json, "excludedCount");
+    copy(explained, "smallerShare", json, "smallerShare");
     JsonObject chosen = explained.getJsonObject("chosen");
     if (chosen != null) {
       json.put("chosen", node(chosen));

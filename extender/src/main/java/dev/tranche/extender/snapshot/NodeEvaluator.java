@@ -6,6 +6,7 @@ import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.score.Policy;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.function.BooleanSupplier;
@@ -123,7 +124,7 @@ public final class NodeEvaluator {
   }
 
   /** Nodes' GPUs at one moment, as they are for this pod; each may be read on any thread. */
-  public Function<String, ClusterSnapshot.Seen> seen(PodFacts pod) {
+  private Function<String, ClusterSnapshot.Seen> seen(PodFacts pod) {
     long nowMs = clockMs.getAsLong();
     String own = ownNode(pod);
     return node ->
@@ -131,6 +132,19 @@ public final class NodeEvaluator {
             ? snapshot.seen(
                 node, new ClusterSnapshot.Present(before(pod), Set.of()).without(pod), nowMs)
             : evaluations.seen(node, nowMs);
+  }
+
+  /** All nodes with GPUs, as they are for this pod. */
+  public List<LookedNode> look(PodFacts pod) {
+    Function<String, ClusterSnapshot.Seen> seenNow = seen(pod);
+    var looked = new ArrayList<LookedNode>();
+    for (String name : ledger.nodes()) {
+      ClusterSnapshot.Seen seen = seenNow.apply(name);
+      if (!seen.gpus().isEmpty()) {
+        looked.add(new LookedNode(name, ledger.replicasPerGpu(name, pod.resource()), seen));
+      }
+    }
+    return looked;
   }
 
   /**

@@ -12,6 +12,7 @@ import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.LookedNode;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
 import dev.tranche.extender.snapshot.PackedPolicy;
@@ -21,7 +22,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Function;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
 
@@ -69,9 +69,6 @@ public final class WhatIf {
     <T> T ask(Supplier<T> question);
   }
 
-  /** A node as the loop saw it, with its R. */
-  private record Looked(String node, int replicas, ClusterSnapshot.Seen seen) {}
-
   /**
    * @param score among the nodes that were offered
    */
@@ -103,18 +100,6 @@ public final class WhatIf {
     return new Run(question, loop).answer();
   }
 
-  private List<Looked> look(PodFacts pod) {
-    Function<String, ClusterSnapshot.Seen> seenNow = evaluator.seen(pod);
-    var looked = new ArrayList<Looked>();
-    for (String name : ledger.nodes()) {
-      ClusterSnapshot.Seen seen = seenNow.apply(name);
-      if (!seen.gpus().isEmpty()) {
-        looked.add(new Looked(name, ledger.replicasPerGpu(name, pod.resource()), seen));
-      }
-    }
-    return looked;
-  }
-
   /** One question's; of one thread. */
   private final class Run {
     private final Question question;
@@ -124,7 +109,7 @@ public final class WhatIf {
     private final Map<Integer, GpuRequest> asks = new HashMap<>();
     private final Map<Exclusion, Integer> excluded = new EnumMap<>(Exclusion.class);
     private final Map<String, List<Hold>> imagined = new HashMap<>();
-    private final List<Looked> nodes = new ArrayList<>();
+    private final List<LookedNode> nodes = new ArrayList<>();
     private final List<NodeFit> fits = new ArrayList<>();
     private Policy policy;
     private Offer offer;
@@ -133,7 +118,7 @@ public final class WhatIf {
       this.question = question;
       this.pod = question.pod();
       this.loop = loop;
-      for (Looked node : loop.ask(() -> look(pod))) {
+      for (LookedNode node : loop.ask(() -> evaluator.look(pod))) {
         question
             .nodes()
             .excludes(node.node())
@@ -144,7 +129,7 @@ public final class WhatIf {
       offer = loop.ask(() -> filter.offer(policy));
     }
 
-    private NodeFit fit(Looked node) {
+    private NodeFit fit(LookedNode node) {
       GpuRequest ask = asks.computeIfAbsent(node.replicas(), pod::ask);
       return ClusterSnapshot.evaluate(node.node(), ask, node.seen(), policy);
     }
@@ -219,7 +204,7 @@ public final class WhatIf {
     private void take(Place place, int number) {
       String node = place.fit().node();
       int index = fits.indexOf(place.fit());
-      Looked before = nodes.get(index);
+      LookedNode before = nodes.get(index);
       PodFacts one = numbered(number);
       ClusterSnapshot.Seen seen =
           loop.ask(
@@ -230,7 +215,7 @@ public final class WhatIf {
                     .ifPresent(held::add);
                 return evaluator.seenAfter(pod, node, held);
               });
-      nodes.set(index, new Looked(node, before.replicas(), seen));
+      nodes.set(index, new LookedNode(node, before.replicas(), seen));
       fits.set(index, fit(nodes.get(index)));
     }
 

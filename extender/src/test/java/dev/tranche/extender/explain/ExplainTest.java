@@ -2,6 +2,8 @@ package dev.tranche.extender.explain;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.Demand;
+import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
@@ -101,6 +103,53 @@ final class ExplainTest {
     world.state.apply(
         new Event.PodSeen(urgent.with(new PreemptionInfo(4, Map.of(), 1, false, null))));
     assertThat(explained().getJsonArray("fitted")).isEmpty();
+  }
+
+  @Test
+  void waitingPod_isToldTheLargestShareThatWouldFit() {
+    world.report("a", new Gpu("a0", 0.2, 0), new Gpu("a1", 0.2, 0));
+    world.report("b", new Gpu("b0", 0.2, 0));
+    world.report("c", new Gpu("c0", 0.2, 0));
+    see("x", 6, "a0", "a");
+    see("y", 7, "a1", "a");
+    see("z", 5, "b0", "b");
+    Optional<NodeFilter> notC =
+        Optional.of(n -> n.equals("c") ? Optional.of(Exclusion.TAINTS) : Optional.empty());
+    world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 8)));
+    var expected = new JsonObject().put("replicas", 5).put("replicasPerGpu", 10).put("node", "b");
+    assertThat(explained(notC).getJsonObject("smallerShare")).isEqualTo(expected);
+    // The same once kube-scheduler has asked.
+    world.filter().filter(FakeWorld.pod("p", 8), List.of("a", "b"), false);
+    assertThat(explained(notC).getJsonObject("smallerShare")).isEqualTo(expected);
+    assertThat(explained(Optional.of(n -> Optional.empty())).getJsonObject("smallerShare"))
+        .as("it fits as it is")
+        .isNull();
+    assertThat(explained().getJsonObject("smallerShare")).as("nodes unknown").isNull();
+    see("x1", 4, "a0", "a");
+    see("y1", 3, "a1", "a");
+    see("z1", 5, "b0", "b");
+    assertThat(explained(notC).getJsonObject("smallerShare")).as("all is full").isNull();
+  }
+
+  @Test
+  void podOnSeveralGpus_isToldTheShareOfEach() {
+    world.report("a", new Gpu("a0", 0.2, 0), new Gpu("a1", 0.2, 0));
+    see("x", 6, "a0", "a");
+    see("y", 7, "a1", "a");
+    PodFacts two =
+        new PodFacts(
+            "p",
+            "ns",
+            "p",
+            null,
+            false,
+            false,
+            Names.RESOURCE,
+            List.of(new Demand.Request("main", Demand.Kind.APP, 10)),
+            Map.of(Names.GPU_FRACTION, "0.5", Names.GPU_COUNT, "2", Names.REPLICAS_PER_GPU, "10"));
+    world.state.apply(new Event.PodSeen(two));
+    assertThat(explained(Optional.of(n -> Optional.empty())).getJsonObject("smallerShare"))
+        .isEqualTo(new JsonObject().put("replicas", 3).put("replicasPerGpu", 10).put("node", "a"));
   }
 
   private JsonObject explained() {

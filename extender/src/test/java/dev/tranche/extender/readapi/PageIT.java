@@ -241,6 +241,16 @@ final class PageIT extends PageFixture {
   }
 
   @Test
+  void waitingPod_saysWhatWouldFit() {
+    var share = new JsonObject().put("replicas", 4).put("replicasPerGpu", 12).put("node", "a");
+    api.pod.put("decision", decision("").put("smallerShare", share));
+    go("?view=waiting");
+    assertThat(page.locator(".hint"))
+        .containsText("if it asked for 0.33 of a GPU (4 of 12 replicas), such as on a");
+    check("smaller-share");
+  }
+
+  @Test
   void waste_beginsWithTheOwnerThatUsesLeast() {
     go("?view=waste");
     assertThat(page.locator(".owner h2")).hasText(new String[] {"team-a", "team-b"});

@@ -152,6 +152,14 @@ final class RenderingTest {
         .contains("State:         Waiting\n", "Waits because: Memory: ")
         .contains("Does not fit:  1 nodes\n", "Nodes, nearest:\nNODE ")
         .contains("Scheduler:     0/1 nodes are available", "What to do:    ");
+    JsonObject waiting = pod("waiting");
+    waiting
+        .getJsonObject("decision")
+        .put(
+            "smallerShare",
+            new JsonObject("{\"replicas\":2,\"replicasPerGpu\":10,\"node\":\"a\"}"));
+    assertThat(shown(Text.POD, waiting, Output.TABLE))
+        .contains("Smaller share: 2 of 10 replicas would fit now, such as on a\n");
   }
 
   @Test

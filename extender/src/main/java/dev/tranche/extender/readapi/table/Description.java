@@ -133,6 +133,16 @@ final class Description {
             + decision.getString("policy")
             + (time.isEmpty() ? "" : ", %s ago".formatted(Cells.age(time, now))));
     line("Note", Cells.text(decision, "note"));
+    JsonObject smaller = decision.getJsonObject("smallerShare");
+    if (smaller != null) {
+      line(
+          "Smaller share",
+          "%s of %s replicas would fit now, such as on %s"
+              .formatted(
+                  Cells.text(smaller, "replicas"),
+                  Cells.text(smaller, "replicasPerGpu"),
+                  Cells.text(smaller, "node")));
+    }
     JsonObject chosen = decision.getJsonObject("chosen");
     if (chosen != null) {
       line("Chosen", Cells.text(chosen, "node"));

@@ -1,0 +1,79 @@
+package dev.tranche.extender.explain;
+
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.placement.GpuRequest;
+import dev.tranche.extender.placement.Outcome;
+import dev.tranche.extender.score.Policy;
+import dev.tranche.extender.snapshot.ClusterSnapshot;
+import dev.tranche.extender.snapshot.LookedNode;
+import io.vertx.core.json.JsonObject;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+
+/** The largest share that a waiting pod could have now, if it asked for less. Of one thread. */
+final class SmallerShare {
+  private final GpuRequest ask;
+  private final Policy policy;
+  private final Map<Integer, GpuRequest> smaller = new HashMap<>();
+
+  /** Replicas of the largest share that was found to fit. */
+  private int best;
+
+  private String bestNode = "";
+
+  private SmallerShare(GpuRequest ask, Policy policy) {
+    this.ask = ask;
+    this.policy = policy;
+  }
+
+  /**
+   * Empty of a pod that fits as it is, or with no smaller share. Also of one whose containers ask
+   * for different shares, or for plain replicas.
+   *
+   * @param nodes that the pod does not exclude
+   */
+  static Optional<JsonObject> of(PodFacts pod, Policy policy, List<LookedNode> nodes) {
+    if (pod.stampedReplicas().isEmpty()) {
+      return Optional.empty();
+    }
+    GpuRequest ask = pod.ask(pod.stampedReplicas().getAsInt());
+    var search = new SmallerShare(ask, policy);
+    if (nodes.stream().anyMatch(node -> search.fits(ask, node))) {
+      return Optional.empty();
+    }
+    nodes.forEach(search::look);
+    return search.best == 0 ? Optional.empty() : Optional.of(search.json());
+  }
+
+  /** A smaller share fits wherever a larger one does. */
+  private void look(LookedNode node) {
+    int low = best;
+    int high = ask.shareReplicas() - 1;
+    while (low < high) {
+      // Few nodes are better than the best so far: that is asked first.
+      int middle = low == best ? low + 1 : (low + high + 1) / 2;
+      if (fits(smaller.computeIfAbsent(middle, ask::withShares), node)) {
+        low = middle;
+      } else {
+        high = middle - 1;
+      }
+    }
+    if (low > best) {
+      best = low;
+      bestNode = node.node();
+    }
+  }
+
+  private boolean fits(GpuRequest asked, LookedNode node) {
+    return ClusterSnapshot.outcome(asked, node.seen(), policy) instanceof Outcome.Fits;
+  }
+
+  private JsonObject json() {
+    return new JsonObject()
+        .put("replicas", best)
+        .put("replicasPerGpu", ask.demand().replicasPerGpu())
+        .put("node", bestNode);
+  }
+}
