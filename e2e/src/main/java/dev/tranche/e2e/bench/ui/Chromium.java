@@ -40,7 +40,7 @@ public final class Chromium implements AutoCloseable {
                     .setArgs(List.of("--no-sandbox")));
   }
 
-  Browser browser() {
+  public Browser browser() {
     return browser;
   }
 
