@@ -1,6 +1,9 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.query.KubernetesStatus;
+import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.stream.StreamReader;
 import dev.tranche.extender.readapi.table.Output;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;

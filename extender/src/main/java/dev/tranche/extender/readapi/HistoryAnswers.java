@@ -2,7 +2,10 @@ package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.history.GpuHistory;
 import dev.tranche.extender.readapi.Answers.Answer;
-import dev.tranche.extender.readapi.HistoryQuery.Parsed;
+import dev.tranche.extender.readapi.query.HistoryQuery;
+import dev.tranche.extender.readapi.query.HistoryQuery.Parsed;
+import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.row.HistoryJson;
 import io.vertx.core.Future;
 import io.vertx.core.MultiMap;
 import io.vertx.core.Vertx;

@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi;
 
+import dev.tranche.extender.readapi.query.Problem;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.HostAndPort;

@@ -2,6 +2,7 @@ package dev.tranche.extender.readapi;
 
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.watch.PodReader;

@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.readapi.Answers.Answer;
+import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.readapi.table.Text;
 import io.vertx.core.Future;

@@ -2,6 +2,8 @@ package dev.tranche.extender.readapi;
 
 import dev.tranche.extender.readapi.Answers.Answer;
 import dev.tranche.extender.readapi.PodBody.Parsed;
+import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.row.WhatIfJson;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.PodSelection;
 import dev.tranche.extender.state.Loop;

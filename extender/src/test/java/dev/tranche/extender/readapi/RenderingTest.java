@@ -4,6 +4,14 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.readapi.query.ListQuery;
+import dev.tranche.extender.readapi.query.Page;
+import dev.tranche.extender.readapi.row.ExplainJson;
+import dev.tranche.extender.readapi.row.GpuJson;
+import dev.tranche.extender.readapi.row.PodJson;
+import dev.tranche.extender.readapi.row.Snapshot;
+import dev.tranche.extender.readapi.row.SummaryJson;
+import dev.tranche.extender.readapi.row.WaitingReasons;
 import dev.tranche.extender.readapi.table.Output;
 import dev.tranche.extender.readapi.table.Text;
 import dev.tranche.extender.score.Policy;

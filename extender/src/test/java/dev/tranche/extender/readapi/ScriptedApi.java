@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi;
 
+import dev.tranche.extender.readapi.query.Problem;
 import io.vertx.core.Vertx;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerRequest;

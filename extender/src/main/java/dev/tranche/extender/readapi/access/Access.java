@@ -1,0 +1,187 @@
+package dev.tranche.extender.readapi.access;
+
+import com.github.benmanes.caffeine.cache.AsyncCache;
+import com.github.benmanes.caffeine.cache.Caffeine;
+import com.github.benmanes.caffeine.cache.Expiry;
+import com.github.benmanes.caffeine.cache.Ticker;
+import dev.tranche.api.Printable;
+import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.stream.ReviewLimiter;
+import io.vertx.core.Future;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Duration;
+import java.util.HexFormat;
+import java.util.Optional;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Who may read, by a bearer token: the API server says whose it is and whether they may, and both
+ * are remembered for a short time. Tokens that are refused are limited by address.
+ */
+public final class Access {
+  /**
+   * What the right is named after. Not {@code /api/v1}, where we serve: every account may get
+   * {@code /api/*} of the API server, by the ClusterRole {@code system:discovery}.
+   */
+  static final String RIGHT = "/tranche";
+
+  /** A token or a right may be taken away. */
+  public static final Duration ALLOWED_FOR = Duration.ofSeconds(30);
+
+  /** A right that was just given counts soon. */
+  static final Duration REFUSED_FOR = Duration.ofSeconds(10);
+
+  static final int REMEMBERED_MAX = 4_096;
+
+  /** Refused tokens of one address at once; then one a second. */
+  static final int REFUSED_BURST = 32;
+
+  private static final String BEARER = "Bearer ";
+  private static final Logger LOG = LoggerFactory.getLogger(Access.class);
+
+  private final Reviews reviews;
+  private final String clusterRole;
+  private final Ticker ticker;
+  private final ReviewLimiter limiter = new ReviewLimiter(REFUSED_BURST);
+
+  /** By the token's digest, so that no token lies in memory, and the path. */
+  private final AsyncCache<String, Verdict> verdicts;
+
+  /** What the API server says of a token and a path. */
+  sealed interface Verdict {
+    record Allowed() implements Verdict {}
+
+    record Unknown() implements Verdict {}
+
+    record Forbidden(String user) implements Verdict {}
+  }
+
+  /** Asks the API server. */
+  @FunctionalInterface
+  interface Reviews {
+    Future<Verdict> review(String token, String verb, String path);
+  }
+
+  /**
+   * @param clusterRole that gives the right
+   */
+  public Access(Reviews reviews, String clusterRole, Ticker ticker) {
+    this.reviews = reviews;
+    this.clusterRole = clusterRole;
+    this.ticker = ticker;
+    this.verdicts =
+        Caffeine.newBuilder()
+            .maximumSize(REMEMBERED_MAX)
+            .ticker(ticker)
+            .executor(Runnable::run)
+            .expireAfter(
+                Expiry.<String, Verdict>creating(
+                    (key, verdict) ->
+                        verdict instanceof Verdict.Allowed ? ALLOWED_FOR : REFUSED_FOR))
+            .buildAsync();
+  }
+
+  public long remembered() {
+    return verdicts.synchronous().estimatedSize();
+  }
+
+  /**
+   * Why a request is refused; empty where it may pass. Never fails; may complete on any thread.
+   *
+   * @param authorization the header
+   * @param verb a method of HTTP in lower case
+   * @param path that is asked for, without what is looked for in it
+   */
+  public Future<Optional<Problem>> refusal(
+      @Nullable String authorization, String verb, String path, String address) {
+    if (authorization == null || !authorization.startsWith(BEARER)) {
+      return said(
+          Problem.unauthorized(
+              "send the header Authorization: Bearer <token>, a ServiceAccount's by kubectl create"
+                  + " token; or use kubectl port-forward to the local port, which needs none"));
+    }
+    String token = authorization.substring(BEARER.length());
+    String key = digest(token) + verb + path;
+    CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
+    if (known == null) {
+      if (!tryAcquire(address)) {
+        return said(
+            Problem.tooMany(
+                "too many tokens from this address were refused; another is reviewed in a second"));
+      }
+      known =
+          verdicts.get(
+              key,
+              (same, executor) ->
+                  reviews
+                      .review(token, verb, RIGHT + path)
+                      .onSuccess(verdict -> accepted(verdict, address))
+                      .onFailure(unanswered -> giveBack(address))
+                      .toCompletionStage()
+                      .toCompletableFuture());
+    }
+    return Future.fromCompletionStage(known)
+        .map(verdict -> judged(verdict, verb, path))
+        .recover(
+            failure -> {
+              LOG.warn("a token could not be reviewed: {}", failure.toString());
+              return said(
+                  Problem.unavailable(
+                      "the API server could not be asked about the token; ask again in a second"));
+            });
+  }
+
+  private static Future<Optional<Problem>> said(Problem problem) {
+    return Future.succeededFuture(Optional.of(problem));
+  }
+
+  private synchronized boolean tryAcquire(String address) {
+    return limiter.tryAcquire(address, TimeUnit.NANOSECONDS.toMillis(ticker.read()));
+  }
+
+  private synchronized void accepted(Verdict verdict, String address) {
+    if (verdict instanceof Verdict.Allowed) {
+      limiter.accepted(address);
+    }
+  }
+
+  /** The API server did not answer, which says nothing of the token. */
+  private synchronized void giveBack(String address) {
+    limiter.accepted(address);
+  }
+
+  private Optional<Problem> judged(Verdict verdict, String verb, String path) {
+    return switch (verdict) {
+      case Verdict.Allowed() -> Optional.empty();
+      case Verdict.Unknown() ->
+          Optional.of(
+              Problem.unauthorized(
+                  "the API server does not accept the token; it may have expired, or be for another"
+                      + " audience"));
+      case Verdict.Forbidden(String user) ->
+          Optional.of(
+              Problem.of(
+                  403,
+                  "Forbidden",
+                  ("user \"%s\" may not %s the non-resource URL %s; bind the ClusterRole %s to it,"
+                          + " as kubectl create clusterrolebinding does")
+                      .formatted(Printable.name(user), verb, RIGHT + path, clusterRole)));
+    };
+  }
+
+  private static String digest(String token) {
+    try {
+      byte[] hash =
+          MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
+      return HexFormat.of().formatHex(hash);
+    } catch (NoSuchAlgorithmException impossible) {
+      throw new IllegalStateException("every JDK has SHA-256", impossible);
+    }
+  }
+}

@@ -1,0 +1,124 @@
+package dev.tranche.extender.readapi.query;
+
+import dev.tranche.api.Printable;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * Why a request is refused: a problem document of RFC 9457.
+ *
+ * @param detail what is wrong and what to do
+ * @param errors the parameters that are wrong; empty where it is something else
+ * @param headers of the response
+ */
+public record Problem(
+    int status, String title, String detail, List<Invalid> errors, Map<String, String> headers) {
+  public static final String TYPE = "application/problem+json";
+
+  private static final String RETRY_AFTER = "Retry-After";
+
+  /**
+   * A parameter that is wrong.
+   *
+   * @param value as it was sent
+   * @param allowed as the end of a sentence
+   */
+  public record Invalid(String field, String value, String allowed) {
+    public Invalid {
+      field = Printable.value(field);
+      value = Printable.value(value);
+    }
+
+    private String sentence() {
+      return "%s is \"%s\"; allowed: %s".formatted(field, value, allowed);
+    }
+  }
+
+  public static Problem badRequest(Invalid invalid) {
+    return new Problem(400, "Invalid parameter", invalid.sentence(), List.of(invalid), Map.of());
+  }
+
+  public static Problem badRequest(String detail) {
+    return of(400, "Invalid request", detail);
+  }
+
+  static Problem expired(Invalid invalid) {
+    return new Problem(410, "Continue expired", invalid.sentence(), List.of(invalid), Map.of());
+  }
+
+  /** Who asks may not, as the API server says; else it is not known. */
+  public boolean saysNo() {
+    return status == 401 || status == 403;
+  }
+
+  public static Problem of(int status, String title, String detail) {
+    return new Problem(status, title, detail, List.of(), Map.of());
+  }
+
+  public static Problem unauthorized(String detail) {
+    return new Problem(
+        401, "Unauthorized", detail, List.of(), Map.of("WWW-Authenticate", "Bearer"));
+  }
+
+  public static Problem methodNotAllowed(String allowed) {
+    return new Problem(
+        405,
+        "Method not allowed",
+        "nothing can be changed here; the only method of this path is " + allowed,
+        List.of(),
+        Map.of("Allow", allowed));
+  }
+
+  public static Problem tooLarge(int bytesMax) {
+    return new Problem(
+        413,
+        "Content too large",
+        "the body is longer than %d MiB, which no Pod is".formatted(bytesMax >> 20),
+        List.of(),
+        Map.of());
+  }
+
+  public static Problem notJson(String type) {
+    return new Problem(
+        415,
+        "Unsupported media type",
+        "the body has to be a Pod as application/json",
+        List.of(new Invalid("Content-Type", type, "application/json")),
+        Map.of());
+  }
+
+  public static Problem tooMany(String detail) {
+    return new Problem(429, "Too many requests", detail, List.of(), Map.of(RETRY_AFTER, "1"));
+  }
+
+  public static Problem unavailable(String detail) {
+    return new Problem(503, "Service unavailable", detail, List.of(), Map.of(RETRY_AFTER, "1"));
+  }
+
+  public static Problem failed() {
+    return of(500, "Internal error", "the extender failed; its log says how");
+  }
+
+  public JsonObject json() {
+    var json =
+        new JsonObject()
+            .put("type", "about:blank")
+            .put("title", title)
+            .put("status", status)
+            .put("detail", detail);
+    if (!errors.isEmpty()) {
+      var array = new JsonArray();
+      errors.forEach(
+          e ->
+              array.add(
+                  new JsonObject()
+                      .put("field", e.field())
+                      .put("value", e.value())
+                      .put("allowed", e.allowed())));
+      json.put("errors", array);
+    }
+    return json;
+  }
+}

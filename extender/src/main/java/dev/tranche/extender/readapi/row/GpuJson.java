@@ -1,0 +1,147 @@
+package dev.tranche.extender.readapi.row;
+
+import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.readapi.query.ListQuery;
+import dev.tranche.extender.readapi.query.ListQuery.Field;
+import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.time.Instant;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A GPU as the API shows it. */
+public final class GpuJson {
+  public static final List<Field> FIELDS =
+      List.of(
+          Field.text("node"),
+          Field.text("model"),
+          Field.text("uuid"),
+          new Field("health", Health.NAMES),
+          Field.text("namespace"));
+
+  /** Of one GPU; the others are counted. */
+  static final int HOLDERS_MAX = 100;
+
+  private GpuJson() {}
+
+  public static boolean admitted(GpuRow row, ListQuery query) {
+    GpuView view = row.gpu().view();
+    return query.admits("node", row.node().name())
+        && query.admits("model", view.model())
+        && query.admits("uuid", view.uuid())
+        && query.admits("health", Health.of(row.node(), row.gpu()).toString())
+        && (!query.filters().containsKey("namespace")
+            || row.gpu().holds().stream()
+                .anyMatch(hold -> query.admits("namespace", namespace(hold))));
+  }
+
+  public static JsonObject of(GpuRow row) {
+    return readAt(row, read(row));
+  }
+
+  /** When the last reading was taken; null without one. */
+  public static @Nullable Instant read(GpuRow row) {
+    return row.gpu().ageMs() < 0 ? null : row.node().at().minusMillis(row.gpu().ageMs());
+  }
+
+  /**
+   * @param read when the last reading was taken
+   */
+  public static JsonObject readAt(GpuRow row, @Nullable Instant read) {
+    Inspection.Gpu gpu = row.gpu();
+    GpuView view = gpu.view();
+    var json =
+        new JsonObject()
+            .put("node", row.node().name())
+            .put("index", view.index())
+            .put("uuid", view.uuid())
+            .put("model", Printable.name(view.model()))
+            .put("resource", view.resource())
+            .put("replicas", view.replicas())
+            .put("freeReplicas", view.freeReplicas())
+            .put("memory", Quantities.bytes(view.memoryUsableBytes()))
+            .put("granted", granted(view))
+            .put("health", Health.of(row.node(), gpu).toString());
+    if (!view.unfitBecause().isEmpty()) {
+      json.put("healthReason", Printable.message(view.unfitBecause()));
+    }
+    if (read != null) {
+      json.put("measured", measured(gpu, read));
+    }
+    json.put("effective", effective(view));
+    var holders = new JsonArray();
+    gpu.holds().stream().limit(HOLDERS_MAX).forEach(hold -> holders.add(holder(gpu, hold)));
+    return json.put("holders", holders).put("holderCount", gpu.holds().size());
+  }
+
+  /** What is not free: held by pods, or perhaps held by pods whose GPU is unknown. */
+  private static JsonObject granted(GpuView view) {
+    int replicas = view.replicas() - view.freeReplicas();
+    return new JsonObject()
+        .put("gpus", Quantities.gpus((double) replicas / view.replicas()))
+        .put("memory", Quantities.bytes(view.grantedBytes(replicas)));
+  }
+
+  /** Of a reading past its age the memory alone counts. */
+  private static JsonObject measured(Inspection.Gpu gpu, Instant read) {
+    boolean fresh = gpu.view().measured();
+    var json =
+        new JsonObject()
+            .put("time", read.toString())
+            .put("fresh", fresh)
+            .put("memory", Quantities.bytes(gpu.memoryUsedBytes()));
+    if (fresh) {
+      json.put("sm", Quantities.gpus(gpu.smMean())).put("smLast", Quantities.gpus(gpu.sm()));
+    }
+    return json;
+  }
+
+  /** What pods are placed by. */
+  private static JsonObject effective(GpuView view) {
+    var json = new JsonObject().put("memoryFree", Quantities.bytes(view.memoryFreeBytes()));
+    return view.measured() ? json.put("sm", Quantities.gpus(view.smLoad())) : json;
+  }
+
+  private static JsonObject holder(Inspection.Gpu gpu, Hold hold) {
+    var json =
+        new JsonObject()
+            .put("namespace", namespace(hold))
+            .put("name", hold.key().substring(hold.key().indexOf('/') + 1))
+            .put("uid", hold.uid())
+            .put("replicas", replicas(gpu, hold))
+            .put("replicasPerGpu", replicasPerGpu(gpu, hold))
+            .put("stage", Stages.shown(hold));
+    gpu.reading()
+        .ifPresent(
+            reading -> {
+              Double sm = reading.smByPod().get(hold.key());
+              if (sm != null && gpu.view().measured()) {
+                json.put("sm", Quantities.gpus(sm));
+              }
+              Long memory = reading.memoryUsedBytesByPod().get(hold.key());
+              if (memory != null) {
+                json.put("memory", Quantities.bytes(memory));
+              }
+            });
+    return json;
+  }
+
+  static int replicas(Inspection.Gpu gpu, Hold hold) {
+    return hold.held().getOrDefault(gpu.view().uuid(), 0);
+  }
+
+  /** Of another size where the share is of an earlier config. */
+  public static int replicasPerGpu(Inspection.Gpu gpu, Hold hold) {
+    return hold.replicasPerGpu() > 0
+        ? hold.replicasPerGpu()
+        : gpu.formerReplicas().getOrDefault(hold.uid(), gpu.view().replicas());
+  }
+
+  static String namespace(Hold hold) {
+    return hold.key().substring(0, hold.key().indexOf('/'));
+  }
+}

@@ -1,0 +1,38 @@
+package dev.tranche.extender.readapi.row;
+
+import dev.tranche.extender.explain.Inspection;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Whether a GPU takes pods, and if not why, as the API names it. */
+public enum Health {
+  HEALTHY("Healthy"),
+  UNHEALTHY("Unhealthy"),
+  CORDONED("Cordoned"),
+  DRAINING("Draining"),
+  SILENT("Silent");
+
+  static final Set<String> NAMES =
+      Stream.of(values()).map(Health::toString).collect(Collectors.toUnmodifiableSet());
+
+  private final String shown;
+
+  Health(String shown) {
+    this.shown = shown;
+  }
+
+  static Health of(Inspection.Node node, Inspection.Gpu gpu) {
+    return switch (node.availability()) {
+      case SILENT -> SILENT;
+      case NOT_SERVING -> DRAINING;
+      case AVAILABLE ->
+          gpu.view().healthy() ? gpu.view().cordoned() ? CORDONED : HEALTHY : UNHEALTHY;
+    };
+  }
+
+  @Override
+  public String toString() {
+    return shown;
+  }
+}

@@ -1,0 +1,136 @@
+package dev.tranche.extender.readapi.row;
+
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.PodFacts;
+import dev.tranche.extender.readapi.query.ListQuery;
+import dev.tranche.extender.readapi.query.ListQuery.Field;
+import dev.tranche.extender.readapi.row.Snapshot.GpuRow;
+import dev.tranche.extender.readapi.row.Snapshot.PodRow;
+import dev.tranche.extender.readapi.row.WaitingReasons.Why;
+import io.vertx.core.json.JsonArray;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/** A pod as lists show it. */
+public final class PodJson {
+  public static final List<Field> FIELDS =
+      List.of(Field.text("namespace"), Field.text("node"), new Field("state", PodState.NAMES));
+
+  private final WaitingReasons reasons;
+
+  public PodJson(WaitingReasons reasons) {
+    this.reasons = reasons;
+  }
+
+  public static boolean admitted(PodRow row, ListQuery query) {
+    return query.admits("namespace", row.pod().namespace())
+        && query.admits("node", node(row))
+        && query.admits("state", row.state().toString());
+  }
+
+  private static @Nullable String node(PodRow row) {
+    PodFacts pod = row.pod();
+    return pod.node() != null ? pod.node() : row.hold().map(Hold::node).orElse(null);
+  }
+
+  public JsonObject of(PodRow row) {
+    return of(row, why(row));
+  }
+
+  /** Why a pod waits; null where it does not. */
+  public @Nullable Why why(PodRow row) {
+    return row.state() == PodState.WAITING ? reasons.of(row.pod()) : null;
+  }
+
+  public static JsonObject of(PodRow row, @Nullable Why why) {
+    PodFacts pod = row.pod();
+    PodState state = row.state();
+    var json =
+        new JsonObject()
+            .put("namespace", pod.namespace())
+            .put("name", pod.name())
+            .put("uid", pod.uid())
+            .put("resource", pod.resource())
+            .put("state", state.toString());
+    String node = node(row);
+    if (node != null) {
+      json.put("node", node);
+    }
+    row.hold().ifPresent(hold -> placed(json, hold, row.gpus()));
+    if (why != null) {
+      json.put("waiting", why.json());
+    }
+    return json;
+  }
+
+  private static void placed(JsonObject json, Hold hold, List<GpuRow> gpus) {
+    var array = new JsonArray();
+    double granted = 0;
+    long grantedBytes = 0;
+    var used = new Used(hold.key());
+    for (GpuRow row : gpus) {
+      int replicas = GpuJson.replicas(row.gpu(), hold);
+      int of = GpuJson.replicasPerGpu(row.gpu(), hold);
+      granted += (double) replicas / of;
+      grantedBytes += row.gpu().view().memoryUsableBytes() / of * replicas;
+      used.add(row);
+      array.add(
+          new JsonObject()
+              .put("uuid", row.gpu().view().uuid())
+              .put("index", row.gpu().view().index())
+              .put("replicas", replicas)
+              .put("replicasPerGpu", of));
+    }
+    json.put("stage", Stages.shown(hold)).put("gpus", array);
+    // While its GPUs are unknown, so is what they are worth.
+    if (hold.placement() != null) {
+      json.put(
+          "granted",
+          new JsonObject()
+              .put("gpus", Quantities.gpus(granted))
+              .put("memory", Quantities.bytes(grantedBytes)));
+    }
+    used.put(json);
+  }
+
+  /** What is measured of one pod; nothing is said where the node cannot tell pods apart. */
+  private static final class Used {
+    private final String pod;
+    private @Nullable Double sm;
+    private @Nullable Long memoryBytes;
+
+    Used(String pod) {
+      this.pod = pod;
+    }
+
+    void add(GpuRow row) {
+      row.gpu()
+          .reading()
+          .ifPresent(
+              reading -> {
+                Double here = reading.smByPod().get(pod);
+                if (here != null && row.gpu().view().measured()) {
+                  sm = here + (sm == null ? 0 : sm);
+                }
+                Long bytes = reading.memoryUsedBytesByPod().get(pod);
+                if (bytes != null) {
+                  memoryBytes = bytes + (memoryBytes == null ? 0 : memoryBytes);
+                }
+              });
+    }
+
+    void put(JsonObject json) {
+      var used = new JsonObject();
+      if (sm != null) {
+        used.put("gpus", Quantities.gpus(sm));
+      }
+      if (memoryBytes != null) {
+        used.put("memory", Quantities.bytes(memoryBytes));
+      }
+      if (!used.isEmpty()) {
+        json.put("used", used);
+      }
+    }
+  }
+}

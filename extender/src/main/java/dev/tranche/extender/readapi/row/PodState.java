@@ -1,0 +1,38 @@
+package dev.tranche.extender.readapi.row;
+
+import dev.tranche.extender.ledger.PodFacts;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+
+/** Where a pod is on its way, as the API names it. */
+public enum PodState {
+  WAITING("Waiting"),
+  SCHEDULING("Scheduling"),
+  BOUND("Bound"),
+  ENDED("Ended");
+
+  static final Set<String> NAMES =
+      Stream.of(values()).map(PodState::toString).collect(Collectors.toUnmodifiableSet());
+
+  private final String shown;
+
+  PodState(String shown) {
+    this.shown = shown;
+  }
+
+  static PodState of(PodFacts pod, boolean held) {
+    if (pod.ended()) {
+      return ENDED;
+    }
+    if (pod.node() != null) {
+      return BOUND;
+    }
+    return held ? SCHEDULING : WAITING;
+  }
+
+  @Override
+  public String toString() {
+    return shown;
+  }
+}

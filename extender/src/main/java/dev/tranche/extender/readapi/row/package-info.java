@@ -1,0 +1,5 @@
+/** The read API's rows: what it tells of GPUs, pods, the cluster and a decision, as JSON. */
+@NullMarked
+package dev.tranche.extender.readapi.row;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,153 @@
+package dev.tranche.extender.readapi.query;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.readapi.OpenApi;
+import dev.tranche.extender.readapi.query.ListQuery.Field;
+import dev.tranche.extender.readapi.query.ListQuery.Parsed;
+import io.vertx.core.MultiMap;
+import io.vertx.core.json.JsonObject;
+import java.nio.charset.StandardCharsets;
+import java.time.Instant;
+import java.util.ArrayList;
+import java.util.Base64;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
+
+final class ListQueryTest {
+  private static final Instant NOW = Instant.parse("2026-01-01T00:00:00Z");
+  private static final List<Field> FIELDS =
+      List.of(Field.text("node"), new Field("health", Set.of("Healthy", "Silent")));
+
+  @Test
+  void nothing_isTheFirstPageOfAll() {
+    assertThat(valid()).isEqualTo(new ListQuery(Map.of(), ListQuery.LIMIT_DEFAULT, ""));
+  }
+
+  @Test
+  void filtersAndLimit_areTaken() {
+    assertThat(valid("node", "a", "health", "Silent", "limit", "500"))
+        .isEqualTo(new ListQuery(Map.of("node", "a", "health", "Silent"), 500, ""));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "limit, 0, a whole number from 1 to 500",
+    "limit, 501, a whole number from 1 to 500",
+    "limit, many, a whole number from 1 to 500",
+    "limit, '', a whole number from 1 to 500",
+    "health, sick, 'Healthy, Silent'",
+    "node, '', 1 to 253 characters",
+    "nodes, a, 'the parameters node, health, limit, continue'",
+    "continue, zzz, metadata.continue of the page before",
+  })
+  void wrongParameter_isNamedWithItsValueAndWhatIsAllowed(
+      String field, String value, String allowed) {
+    JsonObject problem = refused(field, value).json();
+    assertThat(problem.getInteger("status")).isEqualTo(400);
+    JsonObject error = problem.getJsonArray("errors").getJsonObject(0);
+    assertThat(error.getString("field")).isEqualTo(field);
+    assertThat(error.getString("value")).isEqualTo(value);
+    assertThat(error.getString("allowed")).isEqualTo(allowed);
+    assertThat(problem.getString("detail"))
+        .isEqualTo("%s is \"%s\"; allowed: %s", field, value, allowed);
+    OpenApi.assertIs("Problem", problem.encode());
+  }
+
+  @Test
+  void parameterTwice_isRefused() {
+    assertThat(refused("node", "a", "node", "b").detail()).contains("twice");
+  }
+
+  @Test
+  void longAndUnprintableValues_areShownShortAndEscaped() {
+    assertThat(refused("limit", "\u001b[2J" + "9".repeat(10_000)).detail())
+        .doesNotContain("\u001b")
+        .hasSizeLessThan(200);
+  }
+
+  @Test
+  void continueOfOtherFilters_isRefused() {
+    String position = Continue.after("k", Map.of("node", "a"), NOW).encoded();
+    assertThat(valid("node", "a", "continue", position).after()).isEqualTo("k");
+    assertThat(refused("node", "b", "continue", position).detail()).contains("same filters");
+  }
+
+  @Test
+  void continueOfLongAgo_isGone() {
+    String old =
+        Continue.after("k", Map.of(), NOW.minus(Continue.AGE_MAX).minusSeconds(1)).encoded();
+    Problem problem = refused("continue", old);
+    assertThat(problem.status()).isEqualTo(410);
+    assertThat(problem.detail()).contains("begin again");
+    String young = Continue.after("k", Map.of(), NOW.minus(Continue.AGE_MAX)).encoded();
+    assertThat(valid("continue", young).after()).isEqualTo("k");
+  }
+
+  @Test
+  void continueOfTheFarFuture_isRefused() {
+    String text = "v1\n" + Instant.MAX.getEpochSecond() + "\n0\nx";
+    String crafted = Base64.getUrlEncoder().encodeToString(text.getBytes(StandardCharsets.UTF_8));
+    assertThat(refused("continue", crafted).status()).isEqualTo(410);
+  }
+
+  @Test
+  void pages_showEveryRowOnce_whateverComesAndGoesBetween() {
+    var rows = new ArrayList<>(IntStream.range(0, 25).mapToObj("%03d"::formatted).toList());
+    var seen = new ArrayList<String>();
+    String position = "";
+    for (int page = 0; page < 3; page++) {
+      ListQuery query =
+          page == 0 ? valid("limit", "10") : valid("limit", "10", "continue", position);
+      JsonObject json = page(rows, query);
+      json.getJsonArray("items").forEach(row -> seen.add(((JsonObject) row).getString("row")));
+      position = json.getJsonObject("metadata").getString("continue", "");
+      // The row that the page ended with goes, and one before it comes.
+      rows.remove(seen.getLast());
+      rows.addFirst("000-");
+    }
+    assertThat(position).as("the last page").isEmpty();
+    assertThat(seen).hasSize(25).doesNotHaveDuplicates();
+  }
+
+  @Test
+  void page_endsWhenItIsLong() {
+    var rows = List.of("a".repeat(Page.BYTES_MAX), "b", "c");
+    JsonObject json = page(rows, valid());
+    assertThat(json.getJsonArray("items")).hasSize(1);
+    assertThat(json.getJsonObject("metadata").getInteger("remainingItemCount")).isEqualTo(2);
+    assertThat(json.getJsonObject("metadata").containsKey("continue")).isTrue();
+  }
+
+  private static JsonObject page(List<String> rows, ListQuery query) {
+    return Page.of(
+        "items",
+        rows,
+        row -> row,
+        row -> true,
+        row -> new JsonObject().put("row", row),
+        query,
+        NOW);
+  }
+
+  private static ListQuery valid(String... parameters) {
+    return ((Parsed.Valid) parsed(parameters)).query();
+  }
+
+  private static Problem refused(String... parameters) {
+    return ((Parsed.Refused) parsed(parameters)).problem();
+  }
+
+  private static Parsed parsed(String... parameters) {
+    MultiMap map = MultiMap.caseInsensitiveMultiMap();
+    for (int i = 0; i < parameters.length; i += 2) {
+      map.add(parameters[i], parameters[i + 1]);
+    }
+    return ListQuery.parse(map, FIELDS, NOW);
+  }
+}

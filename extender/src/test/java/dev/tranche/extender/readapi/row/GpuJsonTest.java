@@ -1,0 +1,72 @@
+package dev.tranche.extender.readapi.row;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import dev.tranche.extender.explain.Inspection;
+import dev.tranche.extender.ledger.Hold;
+import dev.tranche.extender.ledger.NodeView.Availability;
+import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.UsageDistribution;
+import dev.tranche.extender.placement.GpuView;
+import dev.tranche.extender.placement.LoadForecast;
+import dev.tranche.extender.placement.Placement;
+import io.vertx.core.json.JsonObject;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import org.junit.jupiter.api.Test;
+
+/** One GPU's row. */
+final class GpuJsonTest {
+  @Test
+  void lastReadingMeanAndEffectiveLoad_standSideBySide() {
+    JsonObject shown = shown(List.of(), Map.of());
+    JsonObject measured = shown.getJsonObject("measured");
+    assertThat(measured.getString("smLast")).isEqualTo("900m");
+    assertThat(measured.getString("sm")).isEqualTo("200m");
+    assertThat(shown.getJsonObject("effective").getString("sm")).isEqualTo("300m");
+    assertThat(shown.getString("model")).doesNotContain("\n", "\u202e");
+  }
+
+  @Test
+  void replicasOfAFormerSize_areNotMixedWithThoseOfNow() {
+    var share = new Placement.Share("GPU-a", 3);
+    var place = Placement.of(List.of(new Placement.Container("main", List.of(share))));
+    var stage = Hold.Stage.BOUND;
+    var hold =
+        new Hold("uid-p", "ns/p", "a", "nvidia.com/gpu", place, true, 3, 4, stage, true, 0, 0, 0);
+    JsonObject holder =
+        shown(List.of(hold), Map.of("uid-p", 4)).getJsonArray("holders").getJsonObject(0);
+    assertThat(holder.getInteger("replicas")).isEqualTo(3);
+    assertThat(holder.getInteger("replicasPerGpu")).isEqualTo(4);
+    assertThat(holder.getString("stage")).isEqualTo("Confirmed");
+  }
+
+  private static JsonObject shown(List<Hold> holds, Map<String, Integer> formerReplicas) {
+    var view =
+        new GpuView(
+            "GPU-a",
+            0,
+            "Tesla T4\nb forged 7/10\u202e",
+            "nvidia.com/gpu",
+            10,
+            true,
+            false,
+            7,
+            GpuView.UNLIMITED,
+            10L << 30,
+            7L << 30,
+            0.3,
+            true,
+            true,
+            "",
+            LoadForecast.certain(0.3, UsageDistribution.GUESS),
+            0);
+    var reading = new LoadReading(3L << 30, 0.9, 0.2, 1, 100, Map.of(), Map.of());
+    var gpu =
+        new Inspection.Gpu(
+            view, 0, 0.2, 3L << 30, 100, holds, formerReplicas, Optional.of(reading));
+    var node = new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of());
+    return GpuJson.of(new Snapshot.GpuRow("a/GPU-a", node, gpu));
+  }
+}
