@@ -1,5 +1,6 @@
 /** Why a pod is where it is, or why it waits, node by node. */
 import { useAnswer } from "./answer.ts";
+import { modelText } from "./gpu.ts";
 import { count } from "./quantity.ts";
 import type { Candidate, PodDetail, SmallerShare } from "./types.ts";
 
@@ -13,7 +14,7 @@ export function Decision({ of, nearest }: { of: string; nearest: number }) {
   return (
     <div class="decision">
       {Object.keys(annotations).length > 0 && (
-        <p class="mono quiet">{Object.entries(annotations).map(([name, value]) => <span>{name}: {value} </span>)}</p>
+        <p class="mono quiet">{Object.entries(annotations).map(([name, value]) => <span class="pair">{name}: {value}</span>)}</p>
       )}
       {decision?.smallerShare && <Smaller share={decision.smallerShare} />}
       {decision?.note && <p>{decision.note}</p>}
@@ -51,7 +52,7 @@ function Nodes({ title, nodes, of }: { title: string; nodes: readonly Candidate[
           <li>
             <b class="mono">{node.node}</b>{node.score !== undefined && ` score ${node.score}`}{node.message && `: ${node.message}`}
             <ul>
-              {node.gpus.map((gpu) => <li><span class="mono">{gpu.index}</span> {gpu.model}: {gpu.message}</li>)}
+              {node.gpus.map((gpu) => <li>{gpu.message} <span class="quiet">{modelText(gpu.model)}</span></li>)}
             </ul>
           </li>
         ))}

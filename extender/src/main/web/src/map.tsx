@@ -1,6 +1,7 @@
 /** The map: a cell for each GPU, as high as its granted share and coloured by its load. */
 import { computed, signal } from "@preact/signals";
 import { Component, type VNode } from "preact";
+import { useEffect } from "preact/hooks";
 import { cividis } from "./colour.ts";
 import { hovered, type Hover } from "./card.tsx";
 import { shareText } from "./gpu.ts";
@@ -14,10 +15,39 @@ const groups = computed(() => groupsOf(shownGpus.value, by.value));
 const cells = computed(() => groups.value.reduce((sum, group) => sum + group.tiles.length, 0));
 const size = computed(() => (cells.value <= 24 ? "large" : cells.value <= 240 ? "medium" : "small"));
 const whole = computed(() => shownGpus.value.length > CELLS_MAX);
+
+/** Mounting a thousand cells at once would hold up the answer to a key. */
+const CELLS_AT_ONCE = 200;
+/** What is looked at; another filter begins anew. */
+const scope = computed(() => JSON.stringify([place.value.q, by.value, place.value.view, place.value.as]));
+const mounted = signal({ scope: "", cells: 0 });
+const cellsMax = computed(() => (mounted.value.scope === scope.value ? mounted.value.cells : CELLS_AT_ONCE));
+const drawn = computed(() => firstCells(groups.value, cellsMax.value));
+
+function firstCells(all: readonly Group[], cellsMax: number): readonly Group[] {
+  const first: Group[] = [];
+  let left = cellsMax;
+  for (const group of all) {
+    if (left <= 0) break;
+    first.push(group.tiles.length <= left ? group : { ...group, tiles: group.tiles.slice(0, left) });
+    left -= group.tiles.length;
+  }
+  return first;
+}
+
+/** The rest comes in later frames. */
+function mountMore() {
+  if (cellsMax.value >= cells.value) return;
+  const next = { scope: scope.value, cells: cellsMax.value + CELLS_AT_ONCE };
+  const frame = requestAnimationFrame(() => (mounted.value = next));
+  return () => cancelAnimationFrame(frame);
+}
+
 /** The one cell that Tab goes to; the arrows move it. */
 const current = signal("");
 
 export function GpuMap() {
+  useEffect(mountMore);
   return (
     <section aria-label="Map of GPUs">
       <div class="bar">
@@ -33,7 +63,7 @@ export function GpuMap() {
       </div>
       {whole.value && <p class="note">One cell for each node, with the mean of its GPUs. Open one to see them.</p>}
       <div class={`groups ${size.value} ${whole.value || (by.value !== "node" && size.value !== "large") ? "wide" : ""}`} onKeyDown={arrows} onClick={open} {...hovering}>
-        {groups.value.map((group) => <GroupBox key={group.name} group={group} />)}
+        {drawn.value.map((group) => <GroupBox key={group.name} group={group} />)}
       </div>
     </section>
   );

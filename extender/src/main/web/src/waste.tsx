@@ -63,10 +63,24 @@ export function Waste() {
 }
 
 function OwnerBox({ owner, widest }: { owner: Owner; widest: number }) {
-  const share = owner.granted === 0 ? 0 : Math.min(1, owner.used / owner.granted);
   return (
     <section class="owner">
       <h2 class="mono">{owner.name}</h2>
+      {owner.unmeasured === owner.pods.length ? (
+        <p class="quiet">{count(owner.unmeasured, "pod")} not measured: the nodes cannot tell pods apart</p>
+      ) : <Idle owner={owner} widest={widest} />}
+      <ul class="idle">
+        {owner.pods.slice(0, PODS_MAX).map((pod) => <PodLine key={podKey(pod)} pod={pod} />)}
+        {owner.pods.length > PODS_MAX && <li class="quiet">and {count(owner.pods.length - PODS_MAX, "more pod")}</li>}
+      </ul>
+    </section>
+  );
+}
+
+function Idle({ owner, widest }: { owner: Owner; widest: number }) {
+  const share = owner.granted === 0 ? 0 : Math.min(1, owner.used / owner.granted);
+  return (
+    <>
       <p>
         <strong>{Math.max(0, owner.granted - owner.used).toFixed(1)}</strong> of {owner.granted.toFixed(1)} GPUs idle
         <span class="quiet"> · {memory(Math.max(0, owner.grantedBytes - owner.usedBytes))} of {memory(owner.grantedBytes)} unused
@@ -75,11 +89,7 @@ function OwnerBox({ owner, widest }: { owner: Owner; widest: number }) {
       <div class="held" aria-hidden="true" style={{ width: `${(owner.granted / widest) * 100}%` }}>
         <i style={{ width: `${share * 100}%` }} />
       </div>
-      <ul class="idle">
-        {owner.pods.slice(0, PODS_MAX).map((pod) => <PodLine key={podKey(pod)} pod={pod} />)}
-        {owner.pods.length > PODS_MAX && <li class="quiet">and {count(owner.pods.length - PODS_MAX, "more pod")}</li>}
-      </ul>
-    </section>
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 package dev.tranche.extender.load;
 
 import java.util.Map;
+import org.jspecify.annotations.Nullable;
 
 /**
  * One reading of a GPU.
@@ -22,6 +23,9 @@ public record LoadReading(
     long sampledAtMs,
     Map<String, Long> memoryUsedBytesByPod,
     Map<String, Double> smByPod) {
+  /** Less is shown as 0 %. */
+  private static final double NOTHING = 0.005;
+
   /** Who is no pod. */
   public static final String OTHERS = "";
 
@@ -52,6 +56,24 @@ public record LoadReading(
       long sampledAtMs,
       Map<String, Long> memoryUsedBytesByPod) {
     this(memoryUsedBytes, smMean, processes, sampledAtMs, memoryUsedBytesByPod, Map.of());
+  }
+
+  /**
+   * SM utilization of one pod, 0 to 1; null where that is not known. A pod that is not named uses
+   * nothing where nothing is left that could be its own.
+   */
+  public @Nullable Double smOf(String pod) {
+    Double named = smByPod.get(pod);
+    double nobodys = smByPod.isEmpty() ? smMean : smByPod.getOrDefault(OTHERS, 0.0);
+    return named == null && nobodys < NOTHING ? Double.valueOf(0) : named;
+  }
+
+  /** Memory of one pod in bytes, likewise. */
+  public @Nullable Long memoryBytesOf(String pod) {
+    Long named = memoryUsedBytesByPod.get(pod);
+    long nobodys =
+        memoryUsedBytes - memoryUsedBytesByPod.values().stream().mapToLong(Long::longValue).sum();
+    return named == null && nobodys <= 0 ? Long.valueOf(0) : named;
   }
 
   public long ageMs(long nowMs) {

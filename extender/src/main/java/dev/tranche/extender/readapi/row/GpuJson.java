@@ -118,11 +118,11 @@ public final class GpuJson {
     gpu.reading()
         .ifPresent(
             reading -> {
-              Double sm = reading.smByPod().get(hold.key());
+              Double sm = reading.smOf(hold.key());
               if (sm != null && gpu.view().measured()) {
                 json.put("sm", Quantities.gpus(sm));
               }
-              Long memory = reading.memoryUsedBytesByPod().get(hold.key());
+              Long memory = reading.memoryBytesOf(hold.key());
               if (memory != null) {
                 json.put("memory", Quantities.bytes(memory));
               }

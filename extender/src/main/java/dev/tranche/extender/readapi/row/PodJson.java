@@ -109,11 +109,11 @@ public final class PodJson {
           .reading()
           .ifPresent(
               reading -> {
-                Double here = reading.smByPod().get(pod);
+                Double here = reading.smOf(pod);
                 if (here != null && row.gpu().view().measured()) {
                   sm = here + (sm == null ? 0 : sm);
                 }
-                Long bytes = reading.memoryUsedBytesByPod().get(pod);
+                Long bytes = reading.memoryBytesOf(pod);
                 if (bytes != null) {
                   memoryBytes = bytes + (memoryBytes == null ? 0 : memoryBytes);
                 }

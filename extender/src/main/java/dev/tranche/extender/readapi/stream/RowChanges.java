@@ -113,11 +113,11 @@ public final class RowChanges {
           && one.view().measured() == two.view().measured()
           && GpuJson.replicasPerGpu(one, hold) == GpuJson.replicasPerGpu(two, hold)
           && one.reading()
-              .map(r -> r.smByPod().get(hold.key()))
-              .equals(two.reading().map(r -> r.smByPod().get(hold.key())))
+              .map(r -> r.smOf(hold.key()))
+              .equals(two.reading().map(r -> r.smOf(hold.key())))
           && one.reading()
-              .map(r -> r.memoryUsedBytesByPod().get(hold.key()))
-              .equals(two.reading().map(r -> r.memoryUsedBytesByPod().get(hold.key())));
+              .map(r -> r.memoryBytesOf(hold.key()))
+              .equals(two.reading().map(r -> r.memoryBytesOf(hold.key())));
     }
 
     JsonObject json() {
