@@ -181,7 +181,7 @@ public final class Extender implements AutoCloseable {
             this::tick,
             this::routes);
     this.inspector = new Inspector(ledger, loads, evaluations);
-    this.inspections = new InspectionCache(() -> loop().ask(this::inspection), Extender::nowMs);
+    this.inspections = new InspectionCache(this::inspect, Extender::nowMs);
     this.readApi = readApi();
     this.ports =
         new CertifiedPorts(
@@ -414,9 +414,19 @@ public final class Extender implements AutoCloseable {
     return schedulerMessages.selection(pod).map(said -> said.map(traits::filter));
   }
 
-  private Inspection inspection() {
-    Instant at = Instant.now().truncatedTo(ChronoUnit.MILLIS);
-    return inspector.inspect(waiting.size(), nowMs(), at);
+  /** In steps, between which the verbs are answered. */
+  private Future<Inspection> inspect() {
+    return loop()
+        .ask(() -> inspector.lookAhead(nowMs(), timeOfDay()))
+        .compose(
+            more ->
+                more
+                    ? inspect()
+                    : loop().ask(() -> inspector.inspect(waiting.size(), nowMs(), timeOfDay())));
+  }
+
+  private static Instant timeOfDay() {
+    return Instant.now().truncatedTo(ChronoUnit.MILLIS);
   }
 
   private Optional<String> missing() {

@@ -12,7 +12,9 @@ import dev.tranche.extender.snapshot.NodeFitCache;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -21,14 +23,21 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Takes pictures of all that the extender knows. Calls of kube-scheduler wait meanwhile, so that a
- * node is looked at anew only when it has changed. The same object for the same node also spares
- * readers to compare, and the collector to copy. Confined to the extender's loop.
+ * node is looked at anew only when it has changed, and most nodes ahead. The same object for the
+ * same node also spares readers to compare, and the collector to copy. Confined to the extender's
+ * loop.
  */
 public final class Inspector {
+  /** Less than half a millisecond, where all have changed. */
+  private static final int NODES_AHEAD_AT_ONCE = 32;
+
   private final Ledger ledger;
   private final LoadCache loads;
   private final NodeFitCache evaluations;
-  private Map<String, Looked> before = Map.of();
+  private Map<String, Looked> before = new HashMap<>();
+
+  /** Nodes that are still to be looked at ahead. */
+  private Iterator<String> ahead = Collections.emptyIterator();
 
   public Inspector(Ledger ledger, LoadCache loads, NodeFitCache evaluations) {
     this.ledger = ledger;
@@ -73,6 +82,24 @@ public final class Inspector {
   }
 
   /**
+   * Looks at some nodes ahead, so that the picture finds little that has changed since.
+   *
+   * @return whether there are more
+   */
+  public boolean lookAhead(long nowMs, Instant at) {
+    if (!ahead.hasNext()) {
+      ahead = List.copyOf(ledger.nodes()).iterator();
+    }
+    for (int i = 0; i < NODES_AHEAD_AT_ONCE && ahead.hasNext(); i++) {
+      String name = ahead.next();
+      before.put(name, look(name, at, nowMs));
+    }
+    return ahead.hasNext();
+  }
+
+  /**
+   * Of one moment.
+   *
    * @param waitingPods rejected ones that are woken when a GPU has room
    * @param at the time of day, of the same moment as {@code nowMs}
    */

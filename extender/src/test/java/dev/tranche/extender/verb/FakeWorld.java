@@ -201,6 +201,9 @@ public final class FakeWorld implements NodePlugins, ApiServer {
 
   public Inspection inspection() {
     long now = nowMs();
+    while (inspector.lookAhead(now, Instant.ofEpochMilli(now))) {
+      // As the extender does.
+    }
     return inspector.inspect(waiting.size(), now, Instant.ofEpochMilli(now));
   }
 
