@@ -35,19 +35,25 @@ public final class Demo {
     try {
       switch (args.length > 1 ? args[1] : "up") {
         case "load" -> load(folder, Arrays.asList(args).subList(2, args.length));
-        case "watch" -> Watch.run(folder);
+        case "watch" -> watch(folder);
         default -> up(root, folder);
       }
     } catch (IllegalArgumentException e) {
       System.err.println(e.getMessage());
       System.exit(2);
-    } catch (IOException | KubernetesClientException e) {
-      System.err.println(e.getMessage());
-      System.err.println("the demo's extender does not answer; ./demo starts the demo anew");
-      System.exit(1);
     }
     // Clients and the shared containers keep threads of their own.
     System.exit(0);
+  }
+
+  private static void watch(Path folder) throws InterruptedException {
+    try {
+      Watch.run(folder);
+    } catch (IOException | KubernetesClientException e) {
+      System.err.println(
+          "the demo's extender does not answer; ./demo starts the demo anew: " + e.getMessage());
+      System.exit(1);
+    }
   }
 
   private static void load(Path folder, List<String> words) throws IOException {

@@ -58,14 +58,16 @@ final class Watch {
     }
   }
 
-  private static Pod extender(KubernetesClient client) {
+  private static Pod extender(KubernetesClient client) throws IOException {
     return client
         .pods()
         .inNamespace(Tranche.NAMESPACE)
         .withLabel("app.kubernetes.io/component", "extender")
         .list()
         .getItems()
-        .getFirst();
+        .stream()
+        .findFirst()
+        .orElseThrow(() -> new IOException("it is not there"));
   }
 
   /**
