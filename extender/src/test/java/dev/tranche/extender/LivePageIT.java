@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
-import com.microsoft.playwright.assertions.PlaywrightAssertions;
 import com.microsoft.playwright.options.ColorScheme;
 import dev.tranche.api.Names;
 import dev.tranche.api.node.Gpu;
@@ -38,7 +37,6 @@ final class LivePageIT {
   @BeforeEach
   void start() throws Exception {
     chromium = new Chromium();
-    PlaywrightAssertions.setDefaultAssertionTimeout(20_000);
     cluster.reviewTokens();
     cluster.reviewAccess();
     cluster.certificate();

@@ -33,19 +33,19 @@ public record Inspection(List<JsonNode> replicas) {
   boolean allMatch(String node, int smPercent, int usedMib, int tolerancePercent) {
     return !replicas.isEmpty()
         && replicas.stream()
+            .map(replica -> gpus(replica).filter(isOn(node)).toList())
             .allMatch(
-                replica -> {
-                  List<JsonNode> gpus = gpus(replica).filter(isOn(node)).toList();
-                  return !gpus.isEmpty()
-                      && gpus.stream()
-                          .map(gpu -> gpu.path("measured"))
-                          .allMatch(
-                              measured ->
-                                  measured.hasNonNull("sm")
-                                      && Math.abs(100 * amount(measured, "sm") - smPercent)
-                                          <= tolerancePercent
-                                      && (long) amount(measured, "memory") / MIB == usedMib);
-                });
+                gpus ->
+                    !gpus.isEmpty()
+                        && gpus.stream()
+                            .allMatch(gpu -> measures(gpu, smPercent, usedMib, tolerancePercent)));
+  }
+
+  private static boolean measures(JsonNode gpu, int smPercent, int usedMib, int tolerancePercent) {
+    JsonNode measured = gpu.path("measured");
+    return measured.hasNonNull("sm")
+        && Math.abs(100 * amount(measured, "sm") - smPercent) <= tolerancePercent
+        && (long) amount(measured, "memory") / MIB == usedMib;
   }
 
   /** Whether no extender knows of any hold, whatever its stage. */

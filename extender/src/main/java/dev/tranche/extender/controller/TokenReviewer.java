@@ -3,6 +3,7 @@ package dev.tranche.extender.controller;
 import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import dev.tranche.api.Names;
+import dev.tranche.api.Sha256;
 import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.stream.TokenCheck;
@@ -12,11 +13,7 @@ import io.fabric8.kubernetes.api.model.authentication.TokenReviewBuilder;
 import io.fabric8.kubernetes.api.model.authentication.UserInfo;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.vertx.core.Future;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -58,7 +55,7 @@ public final class TokenReviewer implements TokenCheck {
 
   @Override
   public Future<Identity> identify(String token) {
-    String digest = digest(token);
+    String digest = Sha256.hex(token);
     @Nullable Identity known = accepted.getIfPresent(digest);
     if (known == null) {
       known = refused.getIfPresent(digest);
@@ -128,16 +125,6 @@ public final class TokenReviewer implements TokenCheck {
   private static @Nullable String first(@Nullable Map<String, List<String>> extra, String key) {
     List<String> values = extra == null ? null : extra.get(key);
     return values == null || values.isEmpty() ? null : values.getFirst();
-  }
-
-  private static String digest(String token) {
-    try {
-      byte[] hash =
-          MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
-      return HexFormat.of().formatHex(hash);
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every JDK has SHA-256", impossible);
-    }
   }
 
   public void close() {

@@ -101,7 +101,13 @@ public final class Explain {
     Part part = trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h))).orElse(json -> {});
     if (state(pod, hold).equals(WAITING)) {
       Judged judged = judged(pod);
-      return new Known(true, filter -> judged.withSmallerShare(page(pod, hold, part), filter));
+      Function<Optional<NodeFilter>, Part> smaller =
+          filter ->
+              json -> {
+                part.write(json);
+                filter.ifPresent(known -> judged.putSmallerShare(json, known));
+              };
+      return new Known(true, filter -> page(pod, hold, smaller.apply(filter)));
     }
     return new Known(false, filter -> page(pod, hold, part));
   }
@@ -217,33 +223,29 @@ public final class Explain {
      */
     Part leavingOut(Optional<NodeFilter> filter) {
       var counts = new EnumMap<Exclusion, Integer>(Exclusion.class);
-      filter.ifPresent(
-          f ->
-              looked.forEach(
-                  node ->
-                      f.excludes(node.node())
-                          .ifPresent(why -> counts.merge(why, 1, Integer::sum))));
-      List<LookedNode> left = left(filter);
+      var left = new ArrayList<LookedNode>();
+      for (LookedNode node : looked) {
+        Optional<Exclusion> why = filter.flatMap(f -> f.excludes(node.node()));
+        why.ifPresentOrElse(w -> counts.merge(w, 1, Integer::sum), () -> left.add(node));
+      }
       String note = UNASKED + (filter.isEmpty() ? ALL_NODES : leftOut(counts));
       return json -> {
         judge(json.put("note", note), pod, policy, left);
         json.put("leftOutCount", looked.size() - left.size());
-        withSmallerShare(json, filter);
+        // Without a filter a node that the pod excludes might be praised.
+        if (filter.isPresent() && json.getInteger("fittedCount") == 0) {
+          putSmallerShare(json, left);
+        }
       };
     }
 
-    List<LookedNode> left(Optional<NodeFilter> filter) {
-      return looked.stream()
-          .filter(node -> filter.flatMap(f -> f.excludes(node.node())).isEmpty())
-          .toList();
+    void putSmallerShare(JsonObject json, NodeFilter filter) {
+      putSmallerShare(
+          json, looked.stream().filter(node -> filter.excludes(node.node()).isEmpty()).toList());
     }
 
-    /** Without a filter a node that the pod excludes might be praised. */
-    JsonObject withSmallerShare(JsonObject json, Optional<NodeFilter> filter) {
-      filter
-          .flatMap(known -> SmallerShare.of(pod, policy, left(filter)))
-          .ifPresent(share -> json.put("smallerShare", share));
-      return json;
+    private void putSmallerShare(JsonObject json, List<LookedNode> nodes) {
+      SmallerShare.of(pod, policy, nodes).ifPresent(share -> json.put("smallerShare", share));
     }
 
     private static String leftOut(Map<Exclusion, Integer> counts) {

@@ -39,6 +39,9 @@ final class SmallerShare {
       return Optional.empty();
     }
     GpuRequest ask = pod.ask(pod.stampedReplicas().getAsInt());
+    if (ask.shareReplicas() < 2) {
+      return Optional.empty();
+    }
     var search = new SmallerShare(ask, policy);
     if (nodes.stream().anyMatch(node -> search.fits(ask, node))) {
       return Optional.empty();

@@ -64,16 +64,21 @@ public record LoadReading(
    */
   public @Nullable Double smOf(String pod) {
     Double named = smByPod.get(pod);
+    if (named != null) {
+      return named;
+    }
     double nobodys = smByPod.isEmpty() ? smMean : smByPod.getOrDefault(OTHERS, 0.0);
-    return named == null && nobodys < NOTHING ? Double.valueOf(0) : named;
+    return nobodys < NOTHING ? 0.0 : null;
   }
 
   /** Memory of one pod in bytes, likewise. */
   public @Nullable Long memoryBytesOf(String pod) {
     Long named = memoryUsedBytesByPod.get(pod);
-    long nobodys =
-        memoryUsedBytes - memoryUsedBytesByPod.values().stream().mapToLong(Long::longValue).sum();
-    return named == null && nobodys <= 0 ? Long.valueOf(0) : named;
+    if (named != null) {
+      return named;
+    }
+    long pods = memoryUsedBytesByPod.values().stream().mapToLong(Long::longValue).sum();
+    return pods >= memoryUsedBytes ? 0L : null;
   }
 
   public long ageMs(long nowMs) {

@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi;
 
+import dev.tranche.api.Sha256;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpHeaders;
 import io.vertx.core.http.HttpMethod;
@@ -9,10 +10,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.util.HashMap;
-import java.util.HexFormat;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +19,8 @@ import org.jspecify.annotations.Nullable;
  * the page asks the API with one.
  */
 final class WebPage {
+  private static final int DIGEST_CHARS = 16;
+
   /** Nothing from elsewhere, nothing inline, and no page of others around it. */
   static final String POLICY =
       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:;"
@@ -46,7 +46,7 @@ final class WebPage {
       var file =
           new File(
               type(name),
-              "\"" + digest(plain) + "\"",
+              "\"" + Sha256.hex(plain).substring(0, DIGEST_CHARS) + "\"",
               // The others have a new name with each change.
               index ? "no-cache" : "public, max-age=31536000, immutable",
               Buffer.buffer(plain),
@@ -74,15 +74,6 @@ final class WebPage {
       case "js" -> "text/javascript; charset=utf-8";
       default -> throw new IllegalStateException("no content type is known of " + name);
     };
-  }
-
-  private static String digest(byte[] content) {
-    try {
-      byte[] hash = MessageDigest.getInstance("SHA-256").digest(content);
-      return HexFormat.of().formatHex(hash, 0, 8);
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every JDK has SHA-256", impossible);
-    }
   }
 
   /** What all of it weighs on the way to a browser. */

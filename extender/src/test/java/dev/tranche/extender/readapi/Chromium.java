@@ -3,6 +3,7 @@ package dev.tranche.extender.readapi;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserType;
 import com.microsoft.playwright.Playwright;
+import com.microsoft.playwright.assertions.PlaywrightAssertions;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.List;
@@ -16,6 +17,8 @@ public final class Chromium implements AutoCloseable {
   public final Browser browser;
 
   public Chromium() throws Exception {
+    // Beside other tests a browser may be slow.
+    PlaywrightAssertions.setDefaultAssertionTimeout(20_000);
     playwright =
         Playwright.create(
             new Playwright.CreateOptions()

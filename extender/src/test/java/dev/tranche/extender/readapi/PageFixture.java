@@ -11,7 +11,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.Locator;
 import com.microsoft.playwright.Page;
-import com.microsoft.playwright.assertions.PlaywrightAssertions;
 import com.microsoft.playwright.options.AriaRole;
 import com.microsoft.playwright.options.ColorScheme;
 import io.vertx.core.Vertx;
@@ -39,8 +38,6 @@ abstract class PageFixture {
   @BeforeAll
   static void open() throws Exception {
     chromium = new Chromium();
-    // Beside other tests a browser may be slow.
-    PlaywrightAssertions.setDefaultAssertionTimeout(20_000);
   }
 
   @AfterAll

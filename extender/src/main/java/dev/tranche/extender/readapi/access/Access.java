@@ -5,14 +5,11 @@ import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Expiry;
 import com.github.benmanes.caffeine.cache.Ticker;
 import dev.tranche.api.Printable;
+import dev.tranche.api.Sha256;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.stream.ReviewLimiter;
 import io.vertx.core.Future;
-import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
-import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
-import java.util.HexFormat;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -107,7 +104,7 @@ public final class Access {
                   + " token; or use kubectl port-forward to the local port, which needs none"));
     }
     String token = authorization.substring(BEARER.length());
-    String key = digest(token) + verb + path;
+    String key = Sha256.hex(token) + verb + path;
     CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
     if (known == null) {
       if (!tryAcquire(address)) {
@@ -173,15 +170,5 @@ public final class Access {
                           + " as kubectl create clusterrolebinding does")
                       .formatted(Printable.name(user), verb, RIGHT + path, clusterRole)));
     };
-  }
-
-  private static String digest(String token) {
-    try {
-      byte[] hash =
-          MessageDigest.getInstance("SHA-256").digest(token.getBytes(StandardCharsets.UTF_8));
-      return HexFormat.of().formatHex(hash);
-    } catch (NoSuchAlgorithmException impossible) {
-      throw new IllegalStateException("every JDK has SHA-256", impossible);
-    }
   }
 }
