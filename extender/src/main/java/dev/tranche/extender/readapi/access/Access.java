@@ -1,6 +1,7 @@
 package dev.tranche.extender.readapi.access;
 
 import com.github.benmanes.caffeine.cache.AsyncCache;
+import com.github.benmanes.caffeine.cache.Cache;
 import com.github.benmanes.caffeine.cache.Caffeine;
 import com.github.benmanes.caffeine.cache.Expiry;
 import com.github.benmanes.caffeine.cache.Ticker;
@@ -8,6 +9,7 @@ import dev.tranche.api.Printable;
 import dev.tranche.api.Sha256;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.stream.ReviewLimiter;
+import io.vertx.core.AsyncResult;
 import io.vertx.core.Future;
 import java.time.Duration;
 import java.util.Optional;
@@ -19,7 +21,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * Who may read, by a bearer token: the API server says whose it is and whether they may, and both
- * are remembered for a short time. Tokens that are refused are limited by address.
+ * are remembered for a short time. Tokens that are refused are limited by address; one that was
+ * allowed of late is not.
  */
 public final class Access {
   /**
@@ -33,6 +36,9 @@ public final class Access {
 
   /** A right that was just given counts soon. */
   static final Duration REFUSED_FOR = Duration.ofSeconds(10);
+
+  /** An open page's token is reviewed all the time, whatever others behind its address send. */
+  private static final Duration KNOWN_FOR = ALLOWED_FOR.multipliedBy(10);
 
   static final int REMEMBERED_MAX = 4_096;
 
@@ -49,6 +55,9 @@ public final class Access {
 
   /** By the token's digest, so that no token lies in memory, and the path. */
   private final AsyncCache<String, Verdict> verdicts;
+
+  /** Those that the API server allowed when it was last asked. */
+  private final Cache<String, Verdict> allowed;
 
   /** What the API server says of a token and a path. */
   sealed interface Verdict {
@@ -82,6 +91,13 @@ public final class Access {
                     (key, verdict) ->
                         verdict instanceof Verdict.Allowed ? ALLOWED_FOR : REFUSED_FOR))
             .buildAsync();
+    this.allowed =
+        Caffeine.newBuilder()
+            .maximumSize(REMEMBERED_MAX)
+            .ticker(ticker)
+            .executor(Runnable::run)
+            .expireAfterWrite(KNOWN_FOR)
+            .build();
   }
 
   public long remembered() {
@@ -107,7 +123,8 @@ public final class Access {
     String key = Sha256.hex(token) + verb + path;
     CompletableFuture<Verdict> known = verdicts.getIfPresent(key);
     if (known == null) {
-      if (!tryAcquire(address)) {
+      boolean limited = allowed.getIfPresent(key) == null;
+      if (limited && !tryAcquire(address)) {
         return said(
             Problem.tooMany(
                 "too many tokens from this address were refused; another is reviewed in a second"));
@@ -118,8 +135,8 @@ public final class Access {
               (same, executor) ->
                   reviews
                       .review(token, verb, RIGHT + path)
-                      .onSuccess(verdict -> accepted(verdict, address))
-                      .onFailure(unanswered -> giveBack(address))
+                      .onSuccess(verdict -> reviewed(key, verdict))
+                      .onComplete(answer -> giveBack(answer, limited, address))
                       .toCompletionStage()
                       .toCompletableFuture());
     }
@@ -142,15 +159,19 @@ public final class Access {
     return limiter.tryAcquire(address, TimeUnit.NANOSECONDS.toMillis(ticker.read()));
   }
 
-  private synchronized void accepted(Verdict verdict, String address) {
+  private void reviewed(String key, Verdict verdict) {
     if (verdict instanceof Verdict.Allowed) {
-      limiter.accepted(address);
+      allowed.put(key, verdict);
+    } else {
+      allowed.invalidate(key);
     }
   }
 
-  /** The API server did not answer, which says nothing of the token. */
-  private synchronized void giveBack(String address) {
-    limiter.accepted(address);
+  /** What was taken of the limit. No answer says nothing of the token. */
+  private synchronized void giveBack(AsyncResult<Verdict> answer, boolean limited, String address) {
+    if (limited && (answer.failed() || answer.result() instanceof Verdict.Allowed)) {
+      limiter.accepted(address);
+    }
   }
 
   private Optional<Problem> judged(Verdict verdict, String verb, String path) {
