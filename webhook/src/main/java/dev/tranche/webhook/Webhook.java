@@ -10,6 +10,7 @@ import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
 import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.nodes.ClusterWatch;
 import dev.tranche.webhook.review.AdmissionVerticle;
@@ -139,14 +140,16 @@ final class Webhook {
         metrics);
   }
 
-  /** One path per entry of the configuration: a namespace's label chooses the guard's mode. */
+  /**
+   * One path per entry of the configuration: a namespace's label chooses the guard's mode. Whether
+   * or not the chart's values ask for them, since the configuration changes before we do. A webhook
+   * that is about to go answers by the new values, too.
+   */
   private Map<String, ReviewHandler> entries(WebhookMetrics metrics) {
     var entries = new LinkedHashMap<String, ReviewHandler>();
-    entries.put(ReviewKind.FRACTION_PATH, fraction(config.rules(), metrics));
-    // Whether or not they are read, since the configuration that names it changes before we do.
-    entries.put(
-        FractionHandler.PATH_WITHOUT_HAMI,
-        fraction(config.rules().without(SharingSystem.HAMI), metrics));
+    MutationRules rules = config.rules();
+    fractions(entries, ReviewKind.FRACTION_PATH, rules, metrics);
+    fractions(entries, FractionHandler.PATH_PLAIN_GPUS, rules.with(PlainRequests.GPUS), metrics);
     var guard = new Guard(config.guard(), cluster::resources);
     entries.put(ReviewKind.GUARD_PATH, new GuardHandler(guard, guard.mode(), guardEvents, metrics));
     for (GuardMode mode : GuardMode.values()) {
@@ -154,6 +157,16 @@ final class Webhook {
           ReviewKind.GUARD_PATH + "/" + mode, new GuardHandler(guard, mode, guardEvents, metrics));
     }
     return entries;
+  }
+
+  private void fractions(
+      Map<String, ReviewHandler> entries,
+      String path,
+      MutationRules rules,
+      WebhookMetrics metrics) {
+    entries.put(path, fraction(rules, metrics));
+    entries.put(
+        path + FractionHandler.WITHOUT_HAMI, fraction(rules.without(SharingSystem.HAMI), metrics));
   }
 
   private void keepingFailed(String reason) {
@@ -164,9 +177,12 @@ final class Webhook {
   /** Unready first, then silent: Services take a moment to leave this pod out. */
   void stop() {
     readiness.draining();
+    AdmissionVerticle serving = admission;
     try {
+      if (serving != null) {
+        serving.sendAway();
+      }
       Thread.sleep(config.drainDelay());
-      AdmissionVerticle serving = admission;
       if (serving != null) {
         await(serving.drain(IN_FLIGHT_MS_MAX));
       }

@@ -89,7 +89,6 @@ record WebhookConfig(
                 ? 0
                 : memory("--default-gpu-memory", flags.defaultGpuMemory, errors));
     Set<SharingSystem> dialects = dialects(flags.compat, errors);
-    MutationRules.PlainRequests plain = plainRequests(flags.plainRequests, errors);
     Duration authority = duration("--authority-life", flags.authorityLife, 60, errors);
     Duration certificate = duration("--certificate-life", flags.certificateLife, 30, errors);
     Duration drain = duration("--drain-delay", flags.drainDelay, 0, errors);
@@ -122,13 +121,7 @@ record WebhookConfig(
             listen,
             metrics,
             new MutationRules(
-                resources,
-                replicas,
-                flags.schedulerName,
-                flags.runtimeClass,
-                memory,
-                dialects,
-                plain),
+                resources, replicas, flags.schedulerName, flags.runtimeClass, memory, dialects),
             new CertificateController.Making(
                 certManager, authority, certificate, flags.schedulerClientCertificate),
             drain,
@@ -193,17 +186,6 @@ record WebhookConfig(
       }
     }
     return dialects;
-  }
-
-  private static MutationRules.PlainRequests plainRequests(String value, List<String> errors) {
-    return switch (value) {
-      case "gpus" -> MutationRules.PlainRequests.GPUS;
-      case "replicas" -> MutationRules.PlainRequests.REPLICAS;
-      default -> {
-        errors.add("--plain-requests is \"%s\"; allowed are gpus and replicas".formatted(value));
-        yield MutationRules.PlainRequests.REPLICAS;
-      }
-    };
   }
 
   private static Duration duration(String flag, String value, int secondsMin, List<String> errors) {

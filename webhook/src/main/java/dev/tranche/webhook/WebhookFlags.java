@@ -71,13 +71,6 @@ final class WebhookFlags {
   String compat = "";
 
   @Option(
-      names = "--plain-requests",
-      defaultValue = "${env:TRANCHE_PLAIN_REQUESTS:-replicas}",
-      description =
-          "What a number of the first resource counts on a pod without annotations: gpus (whole ones) or replicas.")
-  String plainRequests = "";
-
-  @Option(
       names = "--scheduler-name",
       defaultValue = "${env:TRANCHE_SCHEDULER_NAME:-tranche-scheduler}",
       description = "Scheduler of every pod that asks for such a resource; empty leaves it alone.")

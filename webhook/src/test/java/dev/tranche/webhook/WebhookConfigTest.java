@@ -45,7 +45,6 @@ class WebhookConfigTest {
             "--gpu-memory-reserve=1Gi",
             "--default-gpu-memory=16Gi",
             "--compat=kai,hami",
-            "--plain-requests=gpus",
             "--scheduler-name=",
             "--runtime-class=",
             "--authority-life=2h",
@@ -68,8 +67,7 @@ class WebhookConfigTest {
                 "",
                 "",
                 new MutationRules.Memory(1L << 30, 16L << 30),
-                Set.of(SharingSystem.KAI, SharingSystem.HAMI),
-                MutationRules.PlainRequests.GPUS));
+                Set.of(SharingSystem.KAI, SharingSystem.HAMI)));
     assertThat(config.making().authorityLife()).isEqualTo(Duration.ofHours(2));
     assertThat(config.making().servingLife()).isEqualTo(Duration.ofSeconds(90));
     assertThat(config.drainDelay()).isZero();
@@ -94,7 +92,6 @@ class WebhookConfigTest {
             "--default-replicas-per-gpu=0",
             "--gpu-memory-reserve=some",
             "--compat=volcano",
-            "--plain-requests=shares",
             "--certificate-life=forever",
             "--certificates=mine",
             "--guard-mode=off",
@@ -102,7 +99,7 @@ class WebhookConfigTest {
             "--guard-exempt-service-accounts=dcgm",
             "--kubelet-root=k");
     assertThat(read).isInstanceOf(Read.Invalid.class);
-    assertThat(((Read.Invalid) read).errors()).hasSize(13).allMatch(e -> e.startsWith("--"));
+    assertThat(((Read.Invalid) read).errors()).hasSize(12).allMatch(e -> e.startsWith("--"));
   }
 
   private static WebhookConfig valid(String... arguments) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.metrics.ReviewKind;
+import dev.tranche.webhook.review.FractionHandler;
 import dev.tranche.webhook.tls.CertificateController;
 import io.fabric8.kubernetes.api.model.NodeBuilder;
 import io.fabric8.kubernetes.api.model.admissionregistration.v1.MutatingWebhookConfigurationBuilder;
@@ -125,6 +126,14 @@ class WebhookIT {
   }
 
   @Test
+  void path_saysWhatAPlainNumberCounts() {
+    api.createConfiguration(ReviewKind.FRACTION_PATH);
+    await("readiness", () -> status("/readyz") == 200);
+    assertThat(patch(ReviewKind.FRACTION_PATH, "plain-gpu")).doesNotContain("gpus-requested");
+    assertThat(patch(FractionHandler.PATH_PLAIN_GPUS, "plain-gpu")).contains("gpus-requested");
+  }
+
+  @Test
   void caBundle_isPutBack_whenSomebodyTakesItAway() {
     api.createConfiguration(ReviewKind.FRACTION_PATH);
     await("readiness", () -> status("/readyz") == 200);
@@ -172,7 +181,13 @@ class WebhookIT {
   }
 
   private String patch(String name) {
-    String encoded = review(api.caBundle(), name).at("/response/patch").asText();
+    return patch(ReviewKind.FRACTION_PATH, name);
+  }
+
+  private String patch(String path, String name) {
+    Answer answer =
+        post(api.caBundle(), path, Buffer.buffer(Reviews.bytes(name)), "application/json");
+    String encoded = Reviews.json(answer.body()).at("/response/patch").asText();
     return new String(Base64.getDecoder().decode(encoded), UTF_8);
   }
 
@@ -189,6 +204,10 @@ class WebhookIT {
   }
 
   private Answer post(String bundle, Buffer body, String type) {
+    return post(bundle, ReviewKind.FRACTION_PATH, body, type);
+  }
+
+  private Answer post(String bundle, String path, Buffer body, String type) {
     return send(
         new HttpClientOptions()
             .setSsl(true)
@@ -197,7 +216,7 @@ class WebhookIT {
             .setMethod(HttpMethod.POST)
             .setServer(SocketAddress.inetSocketAddress(webhook.port(), "127.0.0.1"))
             .setHost("tranche-webhook." + MockApi.NAMESPACE + ".svc")
-            .setURI(ReviewKind.FRACTION_PATH)
+            .setURI(path)
             .putHeader("content-type", type),
         body);
   }

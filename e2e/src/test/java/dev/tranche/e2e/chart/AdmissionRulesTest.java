@@ -159,7 +159,7 @@ class AdmissionRulesTest {
     var entries = fractions(rendered(Map.of("webhook.compat.hami", true)));
     assertThat(entries)
         .extracting(w -> w.getClientConfig().getService().getPath())
-        .containsExactly("/mutate/fraction", "/mutate/fraction/without-hami");
+        .containsExactly("/mutate/fraction/plain-gpus", "/mutate/fraction/plain-gpus/without-hami");
     assertThat(entries)
         .extracting(w -> w.getNamespaceSelector().getMatchExpressions().getLast())
         .allMatch(e -> e.getKey().equals("hami.io/webhook"))

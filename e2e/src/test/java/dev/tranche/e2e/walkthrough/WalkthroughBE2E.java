@@ -3,6 +3,10 @@ package dev.tranche.e2e.walkthrough;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.gpu.Model;
+import dev.tranche.e2e.install.PodSpecs;
+import io.fabric8.kubernetes.api.model.Pod;
+import io.fabric8.kubernetes.api.model.Quantity;
+import io.fabric8.kubernetes.api.model.ResourceRequirements;
 import java.util.LinkedHashMap;
 import java.util.List;
 import org.junit.jupiter.api.Order;
@@ -28,6 +32,10 @@ class WalkthroughBE2E {
           .satisfies(pod -> assertThat(pod.getSpec().getNodeName()).isEqualTo(LABELLED));
 
       reader.type("Share by a ConfigMap");
+      // A webhook of before may still be there and answer.
+      for (int i = 0; i < 20; i++) {
+        assertThat(admitted(reader).getLimits()).containsEntry("nvidia.com/gpu", new Quantity("1"));
+      }
       reader.awaitAllocatable(LABELLED, 10);
       assertThat(reader.allocatable(OTHER, "nvidia.com/gpu")).isZero();
 
@@ -49,6 +57,22 @@ class WalkthroughBE2E {
       assertThat(spec(reader, "nodeoverlay", "{.capacity}"))
           .isEqualTo("{\"nvidia.com/gpu\":\"10\"}");
     }
+  }
+
+  /** What a plain request becomes; the pod is not created. */
+  private static ResourceRequirements admitted(Walkthrough reader) {
+    Pod pod = PodSpecs.plain("plain", 1).build();
+    return reader
+        .client()
+        .pods()
+        .inNamespace("default")
+        .resource(pod)
+        .dryRun()
+        .create()
+        .getSpec()
+        .getContainers()
+        .getFirst()
+        .getResources();
   }
 
   /** Its resources only; the API server's own validation is what is wanted, CEL rules included. */

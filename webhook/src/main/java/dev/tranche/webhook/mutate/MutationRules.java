@@ -68,6 +68,12 @@ public record MutationRules(
     this(resources, defaultReplicasPerGpu, schedulerName, runtimeClass, Memory.DEFAULT, Set.of());
   }
 
+  /** The same, for pods on which plain requests count otherwise. */
+  public MutationRules with(PlainRequests plain) {
+    return new MutationRules(
+        resources, defaultReplicasPerGpu, schedulerName, runtimeClass, memory, dialects, plain);
+  }
+
   /** The same, for pods on which these others' words are not to be read. */
   public MutationRules without(SharingSystem dialect) {
     Set<SharingSystem> others =

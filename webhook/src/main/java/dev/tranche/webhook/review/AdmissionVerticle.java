@@ -11,6 +11,7 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.Http2Settings;
+import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
@@ -18,7 +19,10 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
+import java.util.HashSet;
+import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -28,6 +32,9 @@ import org.slf4j.LoggerFactory;
 public final class AdmissionVerticle extends VerticleBase {
   private static final int IDLE_S_MAX = 150;
   private static final long SWEEP_MS = 500;
+
+  /** As long as an API server waits for a review, by the chart. */
+  private static final int ANSWERED_S_MAX = 10;
 
   /** As much of a body as TLS brings at once, in one piece. */
   private static final int CHUNK_BYTES_MAX = 64 << 10;
@@ -47,6 +54,8 @@ public final class AdmissionVerticle extends VerticleBase {
   private final ReviewBodyReader intake;
   private final ConnectionLimiter connections;
   private final IdleGarbageCollector pauses = new IdleGarbageCollector(System::gc);
+  private final Set<HttpConnection> kept = new HashSet<>();
+  private boolean leaving;
   private volatile TlsKeyPair pair;
   private volatile @Nullable HttpServer server;
 
@@ -104,6 +113,7 @@ public final class AdmissionVerticle extends VerticleBase {
     return vertx
         .createHttpServer(transport.limit(options, "admission", connections))
         .requestHandler(this::take)
+        .connectionHandler(this::keep)
         .listen(address)
         .onSuccess(listening -> server = listening);
   }
@@ -130,6 +140,22 @@ public final class AdmissionVerticle extends VerticleBase {
     return listening == null ? -1 : listening.actualPort();
   }
 
+  /**
+   * Ends the connections that peers keep, and each new one after its first answer. Services leave
+   * this process out by now, so that whoever connects again finds another.
+   */
+  public void sendAway() {
+    context.runOnContext(
+        here -> {
+          leaving = true;
+          List.copyOf(kept).forEach(AdmissionVerticle::endGently);
+        });
+  }
+
+  private static void endGently(HttpConnection connection) {
+    connection.shutdown(ANSWERED_S_MAX, TimeUnit.SECONDS);
+  }
+
   /** Takes no more connections, and ends when those in flight are answered or after the limit. */
   public Future<Void> drain(long limitMs) {
     HttpServer listening = server;
@@ -144,7 +170,15 @@ public final class AdmissionVerticle extends VerticleBase {
     pauses.sweep(nowMs);
   }
 
+  private void keep(HttpConnection connection) {
+    kept.add(connection);
+    connection.closeHandler(closed -> kept.remove(connection));
+  }
+
   private void take(HttpServerRequest request) {
+    if (leaving) {
+      endGently(request.connection());
+    }
     long nowMs = nowMs();
     connections.requested(request.remoteAddress());
     pauses.interrupted(nowMs);

@@ -15,8 +15,11 @@ import org.slf4j.LoggerFactory;
 
 /** Turns fractions into replicas. */
 public final class FractionHandler implements ReviewHandler {
+  /** Where a plain number counts whole GPUs. */
+  public static final String PATH_PLAIN_GPUS = ReviewKind.FRACTION_PATH + "/plain-gpus";
+
   /** For namespaces that HAMi's webhook leaves alone: our words, and others' but for HAMi's. */
-  public static final String PATH_WITHOUT_HAMI = ReviewKind.FRACTION_PATH + "/without-hami";
+  public static final String WITHOUT_HAMI = "/without-hami";
 
   private static final Mutation UNCHANGED = new Mutation.Unchanged(List.of());
   private static final Logger LOG = LoggerFactory.getLogger(FractionHandler.class);

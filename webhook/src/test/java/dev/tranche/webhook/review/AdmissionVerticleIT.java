@@ -13,11 +13,13 @@ import dev.tranche.webhook.tls.Pairs;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import io.netty.handler.ssl.util.InsecureTrustManagerFactory;
 import io.vertx.core.Future;
+import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpClient;
 import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpVersion;
@@ -44,6 +46,9 @@ class AdmissionVerticleIT {
   private final Vertx vertx = transport.vertx(new VertxOptions());
   private final SimpleMeterRegistry registry = new SimpleMeterRegistry();
   private final List<SSLSocket> open = new ArrayList<>();
+
+  @SuppressWarnings("NullAway.Init")
+  private AdmissionVerticle serving;
 
   @AfterEach
   void stop() throws IOException {
@@ -163,15 +168,7 @@ class AdmissionVerticleIT {
   @Test
   void reviewsOverHttp2_areReadWhole_andNeedNoLeaveInTheMiddle() {
     int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
-    HttpClient client =
-        vertx.createHttpClient(
-            new HttpClientOptions()
-                .setProtocolVersion(HttpVersion.HTTP_2)
-                .setUseAlpn(true)
-                .setSsl(true)
-                .setTrustAll(true)
-                .setVerifyHost(false),
-            new PoolOptions().setHttp2MaxSize(1));
+    HttpClient client = http2();
     var answers = new ArrayList<Future<Buffer>>();
     for (int bytes : new int[] {1, 60 << 10, 1 << 20, 60 << 10, 60 << 10, 3 << 20}) {
       answers.add(
@@ -197,6 +194,42 @@ class AdmissionVerticleIT {
     assertThat(inFlight()).isZero();
   }
 
+  /** It may have rules of before an upgrade: the API server is to ask its successor. */
+  @Test
+  void stoppingWebhook_sendsThoseAway_whoKeepAConnection() throws Exception {
+    int port = serve(new HttpLimits(LONG_MS, limits(64, LONG_MS)));
+    HttpClient client = http2();
+    HttpClientRequest request =
+        client.request(HttpMethod.POST, port, "127.0.0.1", "/review").await();
+    var closed = Promise.promise();
+    request.connection().closeHandler(gone -> closed.complete());
+    request.putHeader("content-type", "application/json").send(body(1)).await();
+    SSLSocket old = connect(port);
+    send(old, head(2) + "{}");
+    assertThat(statusLine(old)).isEqualTo("HTTP/1.1 200 OK");
+
+    serving.sendAway();
+    closed.future().await();
+    old.getInputStream().readAllBytes();
+
+    // As long as Services still name it, it answers.
+    SSLSocket late = connect(port);
+    send(late, head(2) + "{}");
+    assertThat(statusLine(late)).isEqualTo("HTTP/1.1 200 OK");
+    late.getInputStream().readAllBytes();
+  }
+
+  private HttpClient http2() {
+    return vertx.createHttpClient(
+        new HttpClientOptions()
+            .setProtocolVersion(HttpVersion.HTTP_2)
+            .setUseAlpn(true)
+            .setSsl(true)
+            .setTrustAll(true)
+            .setVerifyHost(false),
+        new PoolOptions().setHttp2MaxSize(1));
+  }
+
   /** Whose places can be told from one another. */
   private static Buffer body(int bytes) {
     Buffer body = Buffer.buffer(bytes);
@@ -212,7 +245,7 @@ class AdmissionVerticleIT {
 
   private int serve(HttpLimits limits) {
     ReviewHandler echo = body -> new ReviewHandler.Answer.Review(Buffer.buffer(body));
-    var verticle =
+    serving =
         new AdmissionVerticle(
             transport,
             SocketAddress.inetSocketAddress(0, "127.0.0.1"),
@@ -220,8 +253,8 @@ class AdmissionVerticleIT {
             limits,
             new WebhookMetrics(registry),
             Pairs.serving("localhost"));
-    vertx.deployVerticle(verticle).await();
-    return verticle.port();
+    vertx.deployVerticle(serving).await();
+    return serving.port();
   }
 
   private double inFlight() {
