@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.cluster.Node;
+import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.cluster.TestImages;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
@@ -24,6 +25,8 @@ import java.util.Set;
 import java.util.TreeSet;
 import java.util.UUID;
 import java.util.function.UnaryOperator;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * One reader at a terminal: a cluster as the guide has it, a folder with this repository's charts
@@ -118,7 +121,21 @@ final class Walkthrough implements AutoCloseable {
 
   /** Types what stands under a heading; fails unless all of it succeeds. */
   String type(String heading) {
-    return terminal.type(page.commands(heading)).orFail(heading);
+    Output output = terminal.type(page.commands(heading));
+    return output.exitCode() == 0 ? output.out() : output.orFail(heading + "\n" + state() + "\n");
+  }
+
+  /** What a reader would look at next. */
+  private String state() {
+    return Stream.of(
+            "get pods -A -o wide",
+            "get pods -A -o custom-columns=POD:.metadata.name,GPUS:.spec.containers[*].resources.limits,ANNOTATIONS:.metadata.annotations",
+            "get events -A --sort-by=.lastTimestamp",
+            "get nodes --show-labels",
+            "-n kube-system logs -l app.kubernetes.io/component=extender --all-containers --tail=60")
+        .map(command -> cluster.kubectl(command.split(" ")))
+        .map(output -> output.out() + output.err())
+        .collect(Collectors.joining("\n"));
   }
 
   /** Types what a reader would type by themselves. */
