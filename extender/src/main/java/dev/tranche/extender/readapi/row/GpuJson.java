@@ -55,10 +55,7 @@ public final class GpuJson {
     Inspection.Gpu gpu = row.gpu();
     GpuView view = gpu.view();
     var json =
-        new JsonObject()
-            .put("node", row.node().name())
-            .put("index", view.index())
-            .put("uuid", view.uuid())
+        names(row)
             .put("model", Printable.name(view.model()))
             .put("resource", view.resource())
             .put("replicas", view.replicas())
@@ -69,10 +66,42 @@ public final class GpuJson {
     if (!view.unfitBecause().isEmpty()) {
       json.put("healthReason", Printable.message(view.unfitBecause()));
     }
+    return putUse(json, row, read);
+  }
+
+  /** What tells a GPU from all others. */
+  public static JsonObject names(GpuRow row) {
+    GpuView view = row.gpu().view();
+    return new JsonObject()
+        .put("node", row.node().name())
+        .put("index", view.index())
+        .put("uuid", view.uuid());
+  }
+
+  /** Whether rows of one GPU differ in what {@link #putUse} puts at most. */
+  public static boolean sameButUse(GpuRow one, GpuRow two) {
+    GpuView view = one.gpu().view();
+    GpuView other = two.gpu().view();
+    return view.replicas() == other.replicas()
+        && view.freeReplicas() == other.freeReplicas()
+        && view.memoryUsableBytes() == other.memoryUsableBytes()
+        && view.model().equals(other.model())
+        && view.resource().equals(other.resource())
+        && view.unfitBecause().equals(other.unfitBecause())
+        && Health.of(one.node(), one.gpu()) == Health.of(two.node(), two.gpu());
+  }
+
+  /**
+   * What changes with each reading.
+   *
+   * @param read when the last one was taken
+   */
+  public static JsonObject putUse(JsonObject json, GpuRow row, @Nullable Instant read) {
+    Inspection.Gpu gpu = row.gpu();
     if (read != null) {
       json.put("measured", measured(gpu, read));
     }
-    json.put("effective", effective(view));
+    json.put("effective", effective(gpu.view()));
     var holders = new JsonArray();
     gpu.holds().stream().limit(HOLDERS_MAX).forEach(hold -> holders.add(holder(gpu, hold)));
     return json.put("holders", holders).put("holderCount", gpu.holds().size());

@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi.row;
 
+import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.query.ListQuery;
@@ -47,9 +48,7 @@ public final class PodJson {
     PodFacts pod = row.pod();
     PodState state = row.state();
     var json =
-        new JsonObject()
-            .put("namespace", pod.namespace())
-            .put("name", pod.name())
+        names(row)
             .put("uid", pod.uid())
             .put("resource", pod.resource())
             .put("state", state.toString());
@@ -61,6 +60,45 @@ public final class PodJson {
     if (why != null) {
       json.put("waiting", why.json());
     }
+    return putUse(json, row);
+  }
+
+  /** By which readers know a pod. */
+  public static JsonObject names(PodRow row) {
+    return new JsonObject().put("namespace", row.pod().namespace()).put("name", row.pod().name());
+  }
+
+  /** Whether rows of one pod differ in what {@link #putUse} puts at most, but for why it waits. */
+  public static boolean sameButUse(PodRow one, PodRow two) {
+    return one.pod().equals(two.pod())
+        && one.hold().equals(two.hold())
+        && one.gpus().size() == two.gpus().size()
+        && one.hold().map(hold -> sameGpus(one.gpus(), two.gpus(), hold)).orElse(true);
+  }
+
+  private static boolean sameGpus(List<GpuRow> one, List<GpuRow> two, Hold hold) {
+    for (int i = 0; i < one.size(); i++) {
+      Inspection.Gpu gpu = one.get(i).gpu();
+      Inspection.Gpu other = two.get(i).gpu();
+      if (!gpu.view().uuid().equals(other.view().uuid())
+          || gpu.view().index() != other.view().index()
+          || gpu.view().memoryUsableBytes() != other.view().memoryUsableBytes()
+          || GpuJson.replicasPerGpu(gpu, hold) != GpuJson.replicasPerGpu(other, hold)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /** What changes with each reading. */
+  public static JsonObject putUse(JsonObject json, PodRow row) {
+    row.hold()
+        .ifPresent(
+            hold -> {
+              var used = new Used(hold.key());
+              row.gpus().forEach(used::add);
+              used.put(json);
+            });
     return json;
   }
 
@@ -68,13 +106,11 @@ public final class PodJson {
     var array = new JsonArray();
     double granted = 0;
     long grantedBytes = 0;
-    var used = new Used(hold.key());
     for (GpuRow row : gpus) {
       int replicas = GpuJson.replicas(row.gpu(), hold);
       int of = GpuJson.replicasPerGpu(row.gpu(), hold);
       granted += (double) replicas / of;
       grantedBytes += row.gpu().view().memoryUsableBytes() / of * replicas;
-      used.add(row);
       array.add(
           new JsonObject()
               .put("uuid", row.gpu().view().uuid())
@@ -91,7 +127,6 @@ public final class PodJson {
               .put("gpus", Quantities.gpus(granted))
               .put("memory", Quantities.bytes(grantedBytes)));
     }
-    used.put(json);
   }
 
   /** What is measured of one pod; nothing is said where the node cannot tell pods apart. */

@@ -25,7 +25,7 @@ public final class Snapshot {
   public final List<PodRow> pods;
 
   /** By node. */
-  private final Map<Inspection.Node, List<GpuRow>> rows;
+  private final Map<Inspection.Node, NodeRows> nodes;
 
   /** A GPU where it is. */
   public record GpuRow(String key, Inspection.Node node, Inspection.Gpu gpu) {}
@@ -41,18 +41,41 @@ public final class Snapshot {
     }
 
     @SuppressWarnings("ReferenceEquality")
-    private boolean isOf(PodFacts podNow, @Nullable Hold holdNow, List<GpuRow> gpusNow) {
-      return pod == podNow && hold.orElse(null) == holdNow && sameObjects(gpusNow);
+    private boolean isOf(PodFacts podNow, @Nullable Held heldNow) {
+      return pod == podNow
+          && (heldNow == null
+              ? hold.isEmpty()
+              : hold.orElse(null) == heldNow.hold() && gpus == heldNow.gpus());
     }
+  }
 
-    @SuppressWarnings("ReferenceEquality")
-    private boolean sameObjects(List<GpuRow> gpusNow) {
-      for (int i = 0; i < gpusNow.size(); i++) {
-        if (i == gpus.size() || gpus.get(i) != gpusNow.get(i)) {
-          return false;
+  /** What one pod holds. */
+  private record Held(Hold hold, List<GpuRow> gpus) {}
+
+  /**
+   * Of one node, and the same for as long as the node is.
+   *
+   * @param held by the pod's uid
+   */
+  private record NodeRows(List<GpuRow> gpus, Map<String, Held> held) {
+    static NodeRows of(Inspection.Node node) {
+      List<GpuRow> gpus = node.gpus().stream().map(gpu -> row(node, gpu)).toList();
+      var held = new HashMap<String, Held>();
+      node.unplaced().forEach(hold -> held.put(hold.uid(), new Held(hold, new ArrayList<>())));
+      for (GpuRow row : gpus) {
+        for (Hold hold : row.gpu().holds()) {
+          held.computeIfAbsent(hold.uid(), uid -> new Held(hold, new ArrayList<>()))
+              .gpus()
+              .add(row);
         }
       }
-      return gpus.size() == gpusNow.size();
+      return new NodeRows(gpus, held);
+    }
+
+    private static GpuRow row(Inspection.Node node, Inspection.Gpu gpu) {
+      var view = gpu.view();
+      String index = "%05d".formatted(view.index());
+      return new GpuRow(String.join(SEPARATOR, node.name(), index, view.uuid()), node, gpu);
     }
   }
 
@@ -60,11 +83,11 @@ public final class Snapshot {
       Inspection inspection,
       List<GpuRow> gpus,
       List<PodRow> pods,
-      Map<Inspection.Node, List<GpuRow>> rows) {
+      Map<Inspection.Node, NodeRows> nodes) {
     this.inspection = inspection;
     this.gpus = gpus;
     this.pods = pods;
-    this.rows = rows;
+    this.nodes = nodes;
   }
 
   public static Snapshot of(Inspection inspection) {
@@ -75,59 +98,44 @@ public final class Snapshot {
    * @param before whose rows are taken where they are the same
    */
   public static Snapshot of(Inspection inspection, Snapshot before) {
-    var rows = new IdentityHashMap<Inspection.Node, List<GpuRow>>(inspection.nodes().size());
-    var gpus = new ArrayList<GpuRow>();
-    var holds = new HashMap<String, Hold>();
-    var held = new HashMap<String, List<GpuRow>>();
+    var nodes = new IdentityHashMap<Inspection.Node, NodeRows>(inspection.nodes().size());
+    var gpus = new ArrayList<GpuRow>(before.gpus.size());
+    var held = HashMap.<String, Held>newHashMap(before.pods.size());
     for (Inspection.Node node : inspection.nodes()) {
-      node.unplaced().forEach(hold -> holds.put(hold.uid(), hold));
-      List<GpuRow> known = before.rows.get(node);
-      List<GpuRow> its = known == null ? rows(node) : known;
-      rows.put(node, its);
-      gpus.addAll(its);
-      for (GpuRow row : its) {
-        for (Hold hold : row.gpu().holds()) {
-          holds.put(hold.uid(), hold);
-          held.computeIfAbsent(hold.uid(), uid -> new ArrayList<>()).add(row);
-        }
-      }
+      NodeRows known = before.nodes.get(node);
+      NodeRows rows = known == null ? NodeRows.of(node) : known;
+      nodes.put(node, rows);
+      gpus.addAll(rows.gpus());
+      held.putAll(rows.held());
     }
     gpus.sort(Comparator.comparing(GpuRow::key));
-    return new Snapshot(inspection, gpus, pods(inspection.pods(), holds, held, before), rows);
+    return new Snapshot(inspection, gpus, pods(inspection.pods(), held, before.pods), nodes);
   }
 
-  private static List<GpuRow> rows(Inspection.Node node) {
-    return node.gpus().stream()
-        .map(
-            gpu -> {
-              var view = gpu.view();
-              String index = "%05d".formatted(view.index());
-              String key = String.join(SEPARATOR, node.name(), index, view.uuid());
-              return new GpuRow(key, node, gpu);
-            })
-        .toList();
-  }
-
+  /** In the order of those before: a sort of all, each second, would cost more than all else. */
   private static List<PodRow> pods(
-      List<PodFacts> facts,
-      Map<String, Hold> holds,
-      Map<String, List<GpuRow>> held,
-      Snapshot before) {
+      List<PodFacts> facts, Map<String, Held> held, List<PodRow> before) {
+    var left = HashMap.<String, PodFacts>newHashMap(facts.size());
+    facts.forEach(pod -> left.put(pod.uid(), pod));
     var pods = new ArrayList<PodRow>(facts.size());
-    var known = HashMap.<String, PodRow>newHashMap(before.pods.size());
-    before.pods.forEach(row -> known.put(row.pod().uid(), row));
-    for (PodFacts pod : facts) {
-      Hold hold = holds.get(pod.uid());
-      List<GpuRow> on = held.getOrDefault(pod.uid(), List.of());
-      PodRow row = known.get(pod.uid());
-      pods.add(row != null && row.isOf(pod, hold, on) ? row : row(pod, hold, on));
+    for (PodRow row : before) {
+      PodFacts pod = left.remove(row.pod().uid());
+      if (pod != null) {
+        Held its = held.get(pod.uid());
+        pods.add(row.isOf(pod, its) ? row : row(pod, its));
+      }
     }
-    pods.sort(Comparator.comparing(PodRow::key));
+    if (!left.isEmpty()) {
+      left.values().forEach(pod -> pods.add(row(pod, held.get(pod.uid()))));
+      pods.sort(Comparator.comparing(PodRow::key));
+    }
     return pods;
   }
 
-  private static PodRow row(PodFacts pod, @Nullable Hold hold, List<GpuRow> gpus) {
+  private static PodRow row(PodFacts pod, @Nullable Held held) {
     String key = String.join(SEPARATOR, pod.namespace(), pod.name(), pod.uid());
-    return new PodRow(key, pod, Optional.ofNullable(hold), gpus);
+    return held == null
+        ? new PodRow(key, pod, Optional.empty(), List.of())
+        : new PodRow(key, pod, Optional.of(held.hold()), held.gpus());
   }
 }

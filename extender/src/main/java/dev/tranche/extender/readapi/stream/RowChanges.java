@@ -1,7 +1,5 @@
 package dev.tranche.extender.readapi.stream;
 
-import dev.tranche.extender.explain.Inspection;
-import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.readapi.row.GpuJson;
 import dev.tranche.extender.readapi.row.PodJson;
 import dev.tranche.extender.readapi.row.PodState;
@@ -51,76 +49,83 @@ public final class RowChanges {
     record Some(Buffer json) implements Change {}
   }
 
+  /** A row as readers know it. */
+  private interface Seen<S> {
+    /** Whether nothing can be other. */
+    boolean isOf(S other);
+
+    /** Whether what is measured alone can be other, as it is of most rows. */
+    boolean sameButUse(S other);
+
+    /** By which readers know the row. */
+    JsonObject names();
+
+    /** What is measured. */
+    JsonObject use();
+
+    JsonObject json();
+  }
+
   /**
    * @param read when its reading was taken, as it was first told: the clocks of two pictures differ
    *     by a millisecond
    */
-  private record SeenGpu(GpuRow row, @Nullable Instant read) {
+  private record SeenGpu(GpuRow row, @Nullable Instant read) implements Seen<SeenGpu> {
     String uuid() {
       return row.gpu().view().uuid();
     }
 
+    @Override
     @SuppressWarnings("ReferenceEquality")
-    boolean isOf(GpuRow now) {
-      return row == now;
+    public boolean isOf(SeenGpu other) {
+      return row == other.row;
     }
 
-    boolean looksLike(SeenGpu other) {
-      if (isOf(other.row)) {
-        return true;
-      }
-      Inspection.Gpu one = row.gpu();
-      Inspection.Gpu two = other.row.gpu();
-      return row.node().availability() == other.row.node().availability()
-          && one.view().equals(two.view())
-          && one.reading().equals(two.reading())
-          && one.holds().equals(two.holds())
-          && one.formerReplicas().equals(two.formerReplicas());
+    @Override
+    public boolean sameButUse(SeenGpu other) {
+      return GpuJson.sameButUse(row, other.row);
     }
 
-    JsonObject json() {
+    @Override
+    public JsonObject names() {
+      return GpuJson.names(row);
+    }
+
+    @Override
+    public JsonObject use() {
+      return GpuJson.putUse(new JsonObject(), row, read);
+    }
+
+    @Override
+    public JsonObject json() {
       return GpuJson.readAt(row, read);
     }
   }
 
-  private record SeenPod(PodRow row, @Nullable Why why) {
+  private record SeenPod(PodRow row, @Nullable Why why) implements Seen<SeenPod> {
+    @Override
     @SuppressWarnings("ReferenceEquality")
-    boolean looksLike(SeenPod other) {
-      return Objects.equals(why, other.why) && (row == other.row || rowLooksLike(other));
+    public boolean isOf(SeenPod other) {
+      return row == other.row && Objects.equals(why, other.why);
     }
 
-    private boolean rowLooksLike(SeenPod other) {
-      return row.pod().equals(other.row.pod())
-          && row.hold().equals(other.row.hold())
-          && row.hold().map(hold -> holdsTheSame(other, hold)).orElse(true);
+    @Override
+    public boolean sameButUse(SeenPod other) {
+      return Objects.equals(why, other.why) && PodJson.sameButUse(row, other.row);
     }
 
-    private boolean holdsTheSame(SeenPod other, Hold hold) {
-      List<GpuRow> mine = row.gpus();
-      List<GpuRow> theirs = other.row.gpus();
-      for (int i = 0; i < mine.size() && mine.size() == theirs.size(); i++) {
-        if (!looksTheSame(mine.get(i).gpu(), theirs.get(i).gpu(), hold)) {
-          return false;
-        }
-      }
-      return mine.size() == theirs.size();
+    @Override
+    public JsonObject names() {
+      return PodJson.names(row);
     }
 
-    private static boolean looksTheSame(Inspection.Gpu one, Inspection.Gpu two, Hold hold) {
-      return one.view().uuid().equals(two.view().uuid())
-          && one.view().index() == two.view().index()
-          && one.view().memoryUsableBytes() == two.view().memoryUsableBytes()
-          && one.view().measured() == two.view().measured()
-          && GpuJson.replicasPerGpu(one, hold) == GpuJson.replicasPerGpu(two, hold)
-          && one.reading()
-              .map(r -> r.smOf(hold.key()))
-              .equals(two.reading().map(r -> r.smOf(hold.key())))
-          && one.reading()
-              .map(r -> r.memoryBytesOf(hold.key()))
-              .equals(two.reading().map(r -> r.memoryBytesOf(hold.key())));
+    @Override
+    public JsonObject use() {
+      return PodJson.putUse(new JsonObject(), row);
     }
 
-    JsonObject json() {
+    @Override
+    public JsonObject json() {
       return PodJson.of(row, why);
     }
   }
@@ -146,11 +151,11 @@ public final class RowChanges {
       return new Change.Whole();
     }
     var fields = new ArrayList<Buffer>();
-    array("gpus", changedGpus(gpusBefore)).ifPresent(fields::add);
+    array("gpus", changed(gpusBefore, gpus)).ifPresent(fields::add);
     var uuids = new JsonArray();
     gpusRemoved.forEach(key -> uuids.add(uuid(gpusBefore, key)));
     array("gpusRemoved", uuids).ifPresent(fields::add);
-    array("pods", changedPods(podsBefore)).ifPresent(fields::add);
+    array("pods", changed(podsBefore, pods)).ifPresent(fields::add);
     array("podsRemoved", new JsonArray(removed(podsBefore, pods))).ifPresent(fields::add);
     if (!summary.equals(summaryBefore)) {
       fields.add(field("summary", summary.toBuffer()));
@@ -177,15 +182,17 @@ public final class RowChanges {
   private static Map<String, SeenGpu> seenGpus(Snapshot picture, Map<String, SeenGpu> before) {
     var seen = LinkedHashMap.<String, SeenGpu>newLinkedHashMap(picture.gpus.size());
     for (GpuRow row : picture.gpus) {
-      SeenGpu known = before.get(row.key());
-      seen.put(row.key(), known != null && known.isOf(row) ? known : seen(row, known));
+      seen.put(row.key(), seen(row, before.get(row.key())));
     }
     return seen;
   }
 
+  @SuppressWarnings("ReferenceEquality")
   private static SeenGpu seen(GpuRow row, @Nullable SeenGpu known) {
-    boolean same = known != null && known.row().gpu().reading().equals(row.gpu().reading());
-    return new SeenGpu(row, known != null && same ? known.read() : GpuJson.read(row));
+    if (known == null || !known.row().gpu().reading().equals(row.gpu().reading())) {
+      return new SeenGpu(row, GpuJson.read(row));
+    }
+    return known.row() == row ? known : new SeenGpu(row, known.read());
   }
 
   /** Of two pods of one name the one that has not ended. */
@@ -199,41 +206,29 @@ public final class RowChanges {
     return seen;
   }
 
-  private JsonArray changedGpus(Map<String, SeenGpu> before) {
+  private static <S extends Seen<S>> JsonArray changed(Map<String, S> before, Map<String, S> now) {
     var changed = new JsonArray();
-    gpus.forEach(
-        (key, now) -> {
-          SeenGpu then = before.get(key);
+    now.forEach(
+        (key, row) -> {
+          S then = before.get(key);
           if (then == null) {
-            changed.add(now.json());
-          } else if (!now.looksLike(then)) {
-            difference(then.json(), now.json(), List.of("node", "index", "uuid"))
-                .ifPresent(changed::add);
+            changed.add(row.json());
+          } else if (!row.isOf(then)) {
+            difference(then, row).ifPresent(changed::add);
           }
         });
     return changed;
   }
 
-  private JsonArray changedPods(Map<String, SeenPod> before) {
-    var changed = new JsonArray();
-    pods.forEach(
-        (key, now) -> {
-          SeenPod then = before.get(key);
-          if (then == null) {
-            changed.add(now.json());
-          } else if (!now.looksLike(then)) {
-            difference(then.json(), now.json(), List.of("namespace", "name"))
-                .ifPresent(changed::add);
-          }
-        });
-    return changed;
+  private static <S extends Seen<S>> Optional<JsonObject> difference(S then, S now) {
+    JsonObject fields =
+        now.sameButUse(then)
+            ? difference(then.use(), now.use())
+            : difference(then.json(), now.json());
+    return fields.isEmpty() ? Optional.empty() : Optional.of(now.names().mergeIn(fields));
   }
 
-  /**
-   * @param names of the fields by which readers know the row
-   */
-  private static Optional<JsonObject> difference(
-      JsonObject then, JsonObject now, List<String> names) {
+  private static JsonObject difference(JsonObject then, JsonObject now) {
     var fields = new JsonObject();
     now.forEach(
         field -> {
@@ -244,12 +239,7 @@ public final class RowChanges {
     then.fieldNames().stream()
         .filter(name -> !now.containsKey(name))
         .forEach(gone -> fields.putNull(gone));
-    if (fields.isEmpty()) {
-      return Optional.empty();
-    }
-    var row = new JsonObject();
-    names.forEach(name -> row.put(name, now.getValue(name)));
-    return Optional.of(row.mergeIn(fields));
+    return fields;
   }
 
   private static <T> List<String> removed(Map<String, T> before, Map<String, T> now) {
