@@ -10,7 +10,7 @@ import { Instead, Notice } from "./notice.tsx";
 import { age } from "./quantity.ts";
 import { gpus, summary } from "./store.ts";
 import { GpuTable } from "./table.tsx";
-import { go, link, place, VIEWS } from "./url.ts";
+import { go, link, place, shownPlace, VIEWS } from "./url.ts";
 import { Waiting } from "./waiting.tsx";
 import { Waste } from "./waste.tsx";
 
@@ -55,7 +55,7 @@ function App() {
 function View() {
   const instead = Instead();
   if (instead) return instead;
-  const { view, as } = place.value;
+  const { view, as } = shownPlace.value;
   if (view === "waiting") return <Waiting />;
   if (view === "waste") return <Waste />;
   return as === "table" ? <GpuTable /> : <GpuMap />;
@@ -96,7 +96,7 @@ function keys(event: KeyboardEvent) {
 addEventListener("keydown", keys);
 render(<App />, document.getElementById("app")!);
 effect(() => {
-  void [gpus.value, place.value];
+  void [gpus.value, shownPlace.value];
   requestAnimationFrame(letTabIn);
 });
 void connect();

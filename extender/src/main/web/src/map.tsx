@@ -8,9 +8,9 @@ import { shareText } from "./gpu.ts";
 import { percent } from "./quantity.ts";
 import { shownGpus } from "./store.ts";
 import { CELLS_MAX, groupsOf, type Group, type Tile } from "./tile.ts";
-import { go, GROUPS, link, place } from "./url.ts";
+import { go, GROUPS, link, place, shownPlace } from "./url.ts";
 
-const by = computed(() => place.value.group);
+const by = computed(() => shownPlace.value.group);
 const groups = computed(() => groupsOf(shownGpus.value, by.value));
 const cells = computed(() => groups.value.reduce((sum, group) => sum + group.tiles.length, 0));
 const size = computed(() => (cells.value <= 24 ? "large" : cells.value <= 240 ? "medium" : "small"));
@@ -19,7 +19,7 @@ const whole = computed(() => shownGpus.value.length > CELLS_MAX);
 /** Mounting a thousand cells at once would hold up the answer to a key. */
 const CELLS_AT_ONCE = 200;
 /** What is looked at; another filter begins anew. */
-const scope = computed(() => JSON.stringify([place.value.q, by.value, place.value.view, place.value.as]));
+const scope = computed(() => JSON.stringify([shownPlace.value.q, by.value, shownPlace.value.view, shownPlace.value.as]));
 const mounted = signal({ scope: "", cells: 0 });
 const cellsMax = computed(() => (mounted.value.scope === scope.value ? mounted.value.cells : CELLS_AT_ONCE));
 const drawn = computed(() => firstCells(groups.value, cellsMax.value));
@@ -53,7 +53,7 @@ export function GpuMap() {
       <div class="bar">
         <div class="choice" role="group" aria-label="Group by">
           {GROUPS.map((group) => (
-            <a href={link({ group })} onClick={follow({ group })} aria-current={by.value === group ? "true" : undefined}>
+            <a href={link({ group })} onClick={follow({ group })} aria-current={place.value.group === group ? "true" : undefined}>
               {group}
             </a>
           ))}

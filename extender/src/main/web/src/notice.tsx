@@ -2,7 +2,7 @@
 import { connection, connect, heardMs, nowMs, useToken } from "./connection.ts";
 import { age } from "./quantity.ts";
 import { gpus, shownGpus, summary } from "./store.ts";
-import { go, filter, place } from "./url.ts";
+import { go, filter, shownPlace } from "./url.ts";
 
 /** Above the views. */
 export function Notice() {
@@ -36,7 +36,7 @@ export function Instead() {
       <p class="empty" role="status"><b>Reading the cluster…</b></p>
     );
   }
-  if (gpus.value.length === 0 && place.value.view !== "waiting") {
+  if (gpus.value.length === 0 && shownPlace.value.view !== "waiting") {
     return (
       <div class="empty">
         <b>No node has reported a GPU yet.</b>
@@ -44,7 +44,7 @@ export function Instead() {
       </div>
     );
   }
-  if (shownGpus.value.length === 0 && place.value.view === "map") {
+  if (shownGpus.value.length === 0 && shownPlace.value.view === "map") {
     return (
       <p class="empty"><b>No GPU matches the filter.</b><button onClick={() => go({ q: "" })}>Clear the filter</button></p>
     );

@@ -1,5 +1,5 @@
 /** All state of the page is in the URL, so that a link shows what its sender saw. */
-import { computed, signal } from "@preact/signals";
+import { computed, effect, signal } from "@preact/signals";
 import { parse } from "./filter.ts";
 
 export const VIEWS = ["map", "waiting", "waste"] as const;
@@ -33,8 +33,21 @@ function read(): Place {
 }
 
 export const place = signal<Place>(read());
+
+const afterPaint = (then: () => void) => requestAnimationFrame(() => setTimeout(then));
+
+/** What the views show. It follows `place` once the answer to the key or click is painted. */
+export const shownPlace = signal(place.value);
+
+effect(() => {
+  const next = place.value;
+  afterPaint(() => {
+    if (place.value === next) shownPlace.value = next;
+  });
+});
+
 export const filter = computed(() => parse(query.value));
-const query = computed(() => place.value.q);
+const query = computed(() => shownPlace.value.q);
 
 export function link(change: Partial<Place>): string {
   const next = { ...place.value, ...change };

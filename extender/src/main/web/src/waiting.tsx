@@ -6,7 +6,7 @@ import { count } from "./quantity.ts";
 import { shownPods } from "./store.ts";
 import { Since } from "./since.tsx";
 import { podKey, type Pod } from "./types.ts";
-import { link, place } from "./url.ts";
+import { link, shownPlace } from "./url.ts";
 
 /** Nobody reads further; the filter finds the others. */
 const ROWS_MAX = 200;
@@ -18,8 +18,8 @@ export function Waiting() {
   if (all.length === 0) {
     return (
       <p class="empty">
-        <b>No pod waits for a GPU{place.value.q && " here"}.</b>
-        {place.value.q ? "Take words out of the filter to see others." : "A pod that does will be here, with the reason."}
+        <b>No pod waits for a GPU{shownPlace.value.q && " here"}.</b>
+        {shownPlace.value.q ? "Take words out of the filter to see others." : "A pod that does will be here, with the reason."}
       </p>
     );
   }
