@@ -17,7 +17,7 @@ const size = computed(() => (cells.value <= 24 ? "large" : cells.value <= 240 ? 
 const whole = computed(() => shownGpus.value.length > CELLS_MAX);
 
 /** Mounting a thousand cells at once would hold up the answer to a key. */
-const CELLS_AT_ONCE = 200;
+const CELLS_AT_ONCE = 100;
 /** What is looked at; another filter begins anew. */
 const scope = computed(() => JSON.stringify([shownPlace.value.q, by.value, shownPlace.value.view, shownPlace.value.as]));
 const mounted = signal({ scope: "", cells: 0 });
