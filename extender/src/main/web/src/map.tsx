@@ -48,6 +48,7 @@ const current = signal("");
 
 export function GpuMap() {
   useEffect(mountMore);
+  forgetOldCells();
   return (
     <section aria-label="Map of GPUs">
       <div class="bar">
@@ -118,7 +119,14 @@ class GroupBox extends Component<{ group: Group }> {
   }
 }
 
-const known = new WeakMap<Tile, VNode>();
+/** A cell holds the whole picture that it was made in: one that stays the same for hours would keep one of then. */
+const DRAWN_MAX = 30;
+let known = new WeakMap<Tile, VNode>();
+let drawnTimes = 0;
+
+function forgetOldCells() {
+  if (++drawnTimes % DRAWN_MAX === 0) known = new WeakMap();
+}
 
 /** The same for the same tile, so that Preact looks no further: a thousand components would cost more than they draw. */
 function cellOfTile(tile: Tile): VNode {
