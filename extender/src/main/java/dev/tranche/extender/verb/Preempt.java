@@ -125,7 +125,8 @@ public final class Preempt {
     if (choice.isEmpty()) {
       return;
     }
-    OfNode victims = victims(choice.get(), candidates, offered);
+    boolean freed = ledger.nominated(pod.uid()) && isHeldOn(node, pod);
+    OfNode victims = victims(choice.get(), candidates, offered, freed);
     Optional<Placement> place =
         evaluator.evaluateWithout(pod, node, new HashSet<>(victims.uids())).placement();
     if (place.isPresent() && !victims.uids().isEmpty()) {
@@ -133,12 +134,21 @@ public final class Preempt {
     }
   }
 
+  private boolean isHeldOn(String node, PodFacts pod) {
+    return ledger.hold(pod.uid()).filter(hold -> hold.node().equals(node)).isPresent();
+  }
+
   /**
    * Those that hold GPUs as chosen, the most important first, and the others as offered: what they
    * free, such as CPU, is not ours to judge. If no GPU holder need go, the offer stands.
+   *
+   * @param freed a GPU of the node is held for the pod since others were evicted for it.
+   *     kube-scheduler may see later than we do that they are gone: what it would evict besides,
+   *     for the same GPU, stays.
    */
-  private static OfNode victims(NodeVictims choice, List<Candidate> candidates, OfNode offered) {
-    if (choice.victims().isEmpty()) {
+  private static OfNode victims(
+      NodeVictims choice, List<Candidate> candidates, OfNode offered, boolean freed) {
+    if (choice.victims().isEmpty() && !freed) {
       return offered;
     }
     var ours = new HashSet<String>();

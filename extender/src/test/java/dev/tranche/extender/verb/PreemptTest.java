@@ -109,6 +109,22 @@ final class PreemptTest {
     assertThat(nodes(urgent(5), "a")).containsExactly("a");
   }
 
+  /**
+   * kube-scheduler may see later than we do that they are gone, and its next dry run has others.
+   */
+  @Test
+  void victimsThatAreGone_areNotFollowedByOthers() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 1);
+    victims(urgent(5), Map.of("a", offered("x")));
+    see(urgent(5).with(standing(50, "a")));
+    world.state.apply(new Event.PodGone("x", "ns/x"));
+    assertThat(victims(urgent(5), Map.of("a", offered("y")))).isEmpty();
+    assertThat(victims(urgent(5), Map.of("a", offered("y", "cpu-hog"))))
+        .containsExactly(Map.entry("a", offered("cpu-hog")));
+    assertThat(heldOn()).isEqualTo("a");
+  }
+
   @Test
   void hold_movesToTheNodeThatIsNominated_andEndsWithAnother() {
     bound("x", 10, "a", "a0", 0);
