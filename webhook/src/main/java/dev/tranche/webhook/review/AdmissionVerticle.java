@@ -19,10 +19,9 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
-import java.util.HashSet;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -54,7 +53,10 @@ public final class AdmissionVerticle extends VerticleBase {
   private final ReviewBodyReader intake;
   private final ConnectionLimiter connections;
   private final IdleGarbageCollector pauses = new IdleGarbageCollector(System::gc);
-  private final Set<HttpConnection> kept = new HashSet<>();
+
+  /** With how many reviews each owes an answer to. */
+  private final Map<HttpConnection, Integer> kept = new HashMap<>();
+
   private boolean leaving;
   private volatile TlsKeyPair pair;
   private volatile @Nullable HttpServer server;
@@ -148,12 +150,15 @@ public final class AdmissionVerticle extends VerticleBase {
     context.runOnContext(
         here -> {
           leaving = true;
-          List.copyOf(kept).forEach(AdmissionVerticle::endGently);
+          List.copyOf(kept.keySet()).forEach(this::leave);
         });
   }
 
-  private static void endGently(HttpConnection connection) {
-    connection.shutdown(ANSWERED_S_MAX, TimeUnit.SECONDS);
+  /** Not while an answer is owed: HTTP/2 would take the review back. */
+  private void leave(HttpConnection connection) {
+    if (leaving && kept.getOrDefault(connection, 0) == 0) {
+      connection.shutdown(ANSWERED_S_MAX, TimeUnit.SECONDS);
+    }
   }
 
   /** Takes no more connections, and ends when those in flight are answered or after the limit. */
@@ -171,14 +176,20 @@ public final class AdmissionVerticle extends VerticleBase {
   }
 
   private void keep(HttpConnection connection) {
-    kept.add(connection);
+    kept.putIfAbsent(connection, 0);
     connection.closeHandler(closed -> kept.remove(connection));
   }
 
+  private void answered(HttpConnection connection) {
+    kept.computeIfPresent(connection, (same, owed) -> owed - 1);
+    leave(connection);
+  }
+
   private void take(HttpServerRequest request) {
-    if (leaving) {
-      endGently(request.connection());
-    }
+    HttpConnection connection = request.connection();
+    kept.merge(connection, 1, Integer::sum);
+    // The last bytes are not written yet.
+    request.response().bodyEndHandler(said -> vertx.runOnContext(next -> answered(connection)));
     long nowMs = nowMs();
     connections.requested(request.remoteAddress());
     pauses.interrupted(nowMs);

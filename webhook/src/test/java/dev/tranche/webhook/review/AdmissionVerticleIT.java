@@ -22,6 +22,7 @@ import io.vertx.core.http.HttpClientOptions;
 import io.vertx.core.http.HttpClientRequest;
 import io.vertx.core.http.HttpClientResponse;
 import io.vertx.core.http.HttpMethod;
+import io.vertx.core.http.HttpResponseExpectation;
 import io.vertx.core.http.HttpVersion;
 import io.vertx.core.http.PoolOptions;
 import io.vertx.core.net.SocketAddress;
@@ -217,6 +218,14 @@ class AdmissionVerticleIT {
     send(late, head(2) + "{}");
     assertThat(statusLine(late)).isEqualTo("HTTP/1.1 200 OK");
     late.getInputStream().readAllBytes();
+    Buffer answer =
+        client
+            .request(HttpMethod.POST, port, "127.0.0.1", "/review")
+            .compose(again -> again.putHeader("content-type", "application/json").send(body(3_000)))
+            .expecting(HttpResponseExpectation.SC_OK)
+            .compose(HttpClientResponse::body)
+            .await();
+    assertThat(answer).isEqualTo(body(3_000));
   }
 
   private HttpClient http2() {
