@@ -152,6 +152,19 @@ class AdmissionRulesTest {
     assertThat(matches(fraction(CHART).getMatchConditions(), hami)).isFalse();
   }
 
+  /** By the path, so that a webhook that is about to go answers by new values, too. */
+  @Test
+  void plainRequests_countGpus_unlessAConfigInNvidiasFormatIsBrought() {
+    assertThat(plainPath(Map.of())).isEqualTo("/mutate/fraction/plain-gpus");
+    assertThat(plainPath(Map.of("config.name", "mine"))).isEqualTo("/mutate/fraction");
+    assertThat(plainPath(Map.of("config.map.default", "version: v1")))
+        .isEqualTo("/mutate/fraction");
+    assertThat(plainPath(Map.of("nodePlugin.enabled", false))).isEqualTo("/mutate/fraction");
+    assertThat(plainPath(Map.of("config.name", "mine", "plainRequests", "gpus")))
+        .isEqualTo("/mutate/fraction/plain-gpus");
+    assertThat(plainPath(Map.of("plainRequests", "replicas"))).isEqualTo("/mutate/fraction");
+  }
+
   @Test
   void namespacesThatHamisWebhookLeavesAlone_haveAnEntryWithoutItsWords() {
     assertThat(fractions(CHART)).hasSize(1);
@@ -267,6 +280,10 @@ class AdmissionRulesTest {
   private static String pod(String annotations, String container, String fields) {
     String metadata = annotations.equals("null") ? "" : "'annotations':" + annotations;
     return "{'metadata':{%s},'spec':{'containers':[%s]%s}}".formatted(metadata, container, fields);
+  }
+
+  private static String plainPath(Map<String, Object> values) {
+    return fraction(rendered(values)).getClientConfig().getService().getPath();
   }
 
   private static MutatingWebhook fraction(List<HasMetadata> chart) {

@@ -333,25 +333,6 @@ class RenderingTest {
     assertThat(render(values)).doesNotContain("10259", "port: scheduler");
   }
 
-  /** By the path, so that a webhook that is about to go answers by new values, too. */
-  @Test
-  void plainRequests_countGpus_unlessAConfigInNvidiasFormatIsBrought() {
-    assertThat(path(Map.of())).isEqualTo("/mutate/fraction/plain-gpus");
-    assertThat(path(Map.of("config.name", "mine"))).isEqualTo("/mutate/fraction");
-    assertThat(path(Map.of("config.map.default", "version: v1"))).isEqualTo("/mutate/fraction");
-    assertThat(path(Map.of("nodePlugin.enabled", false))).isEqualTo("/mutate/fraction");
-    assertThat(path(Map.of("config.name", "mine", "plainRequests", "gpus")))
-        .isEqualTo("/mutate/fraction/plain-gpus");
-    assertThat(path(Map.of("plainRequests", "replicas"))).isEqualTo("/mutate/fraction");
-  }
-
-  /** Of the first entry. */
-  private static String path(Map<String, Object> values) {
-    String rendered = render(values);
-    int at = rendered.indexOf("path: /mutate/fraction");
-    return rendered.substring(at + "path: ".length(), rendered.indexOf('\n', at)).trim();
-  }
-
   private static String render(Map<String, Object> values) {
     return new Rendering("none", "none", "tranche", values).render(CHART);
   }

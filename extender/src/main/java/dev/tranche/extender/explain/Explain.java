@@ -101,13 +101,13 @@ public final class Explain {
     Part part = trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h))).orElse(json -> {});
     if (state(pod, hold).equals(WAITING)) {
       Judged judged = judged(pod);
-      Function<Optional<NodeFilter>, Part> smaller =
-          filter ->
-              json -> {
-                part.write(json);
-                filter.ifPresent(known -> judged.putSmallerShare(json, known));
-              };
-      return new Known(true, filter -> page(pod, hold, smaller.apply(filter)));
+      return new Known(
+          true,
+          filter -> {
+            JsonObject json = page(pod, hold, part);
+            filter.ifPresent(known -> judged.putSmallerShare(json, known));
+            return json;
+          });
     }
     return new Known(false, filter -> page(pod, hold, part));
   }
