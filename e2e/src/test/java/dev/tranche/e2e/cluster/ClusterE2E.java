@@ -25,6 +25,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 /** The cluster itself, before anything of ours is on it. */
+@OwnCluster
 @Order(1_060)
 class ClusterE2E {
   private static final String FIRST = "GPU-11111111-1111-1111-1111-111111111111";

@@ -11,6 +11,7 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** A cluster as the demo wants it: it outlives whoever started it. */
+@OwnCluster
 @Order(1_040)
 class KeptClusterE2E {
   private static final String NAME = "kept-for-a-test";

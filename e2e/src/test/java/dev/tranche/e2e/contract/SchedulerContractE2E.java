@@ -6,6 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Cluster;
 import dev.tranche.e2e.cluster.Node;
+import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.cluster.TestImages;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
@@ -32,6 +33,7 @@ import org.junit.jupiter.api.Test;
  * What Kubernetes does today and our configuration stands on. Nothing of Tranche runs here: a test
  * that fails says that a Kubernetes version has changed the ground.
  */
+@OwnCluster
 @Order(1_060)
 class SchedulerContractE2E {
   private static final String KUBERNETES_VERSION = "v1.34.4";

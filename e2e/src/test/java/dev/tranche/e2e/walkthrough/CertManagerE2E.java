@@ -2,6 +2,7 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
@@ -24,6 +25,7 @@ import org.junit.jupiter.api.Test;
  * cert-manager's own controllers make the certificates: they are served, renewed while pods are
  * admitted, and signed by another authority.
  */
+@OwnCluster
 @Order(1_160)
 class CertManagerE2E {
   private static final String NODE = "one";

@@ -2,6 +2,7 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.PodSpecs;
 import java.nio.file.Path;
@@ -11,6 +12,7 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** All of Tranche without Helm, as {@code deploy/README.md} has it. */
+@OwnCluster
 @Order(1_060)
 class PlainYamlE2E {
   private static final String NODE = "one";

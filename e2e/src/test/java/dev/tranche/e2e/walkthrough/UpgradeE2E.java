@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Output;
+import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.PodSpecs;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.Test;
  * Another image, more replicas of the parts, another number of replicas per GPU, and all of it
  * back, while pods run and others are created.
  */
+@OwnCluster
 @Order(1_120)
 class UpgradeE2E {
   private static final String NODE = "one";

@@ -2,6 +2,7 @@ package dev.tranche.e2e.walkthrough;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.cluster.OwnCluster;
 import dev.tranche.e2e.gpu.Model;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -9,6 +10,7 @@ import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
 /** Beside the GPU Operator: its ConfigMap, its environment, one T4 per node. */
+@OwnCluster
 @Order(1_120)
 class WalkthroughCE2E {
   private static final String FIRST = "first";

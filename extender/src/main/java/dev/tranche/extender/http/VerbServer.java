@@ -1,5 +1,6 @@
 package dev.tranche.extender.http;
 
+import dev.tranche.api.listen.ConnectionDrain;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
@@ -9,15 +10,12 @@ import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.http.ClientAuth;
-import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.http.HttpServerRequest;
-import io.vertx.core.http.HttpVersion;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -27,9 +25,6 @@ public final class VerbServer extends VerticleBase {
 
   /** Longer than kube-scheduler keeps an idle connection, so that it never meets a closed one. */
   private static final int IDLE_S_MAX = 120;
-
-  /** For what is being answered meanwhile: a bind may take so long. */
-  private static final long HAND_OVER_S_MAX = 10;
 
   /** kube-scheduler keeps a connection for each binding that it waits for. */
   public static final ConnectionLimits LIMITS = ConnectionLimits.of(2_048, 1_024).withoutLoopback();
@@ -90,15 +85,18 @@ public final class VerbServer extends VerticleBase {
     if (certificate != null) {
       options.setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate);
     }
-    Handler<HttpServerRequest> requests = handingOver(routes.apply(loop).router(vertx));
+    Handler<HttpServerRequest> requests = routes.apply(loop).router(vertx);
     if (clients != null) {
       options.setClientAuth(ClientAuth.REQUIRED).setTrustOptions(clients.authorities());
       requests = clients.admitting(requests);
     }
     HttpServer opened =
-        vertx
-            .createHttpServer(transport.limit(options, "verbs", connections))
-            .requestHandler(counting(requests));
+        // A Service leads new connections to the new leader, and kube-scheduler keeps the one that
+        // it has: it would go on asking whoever led before.
+        new ConnectionDrain(vertx, readiness::closed)
+            .handle(
+                vertx.createHttpServer(transport.limit(options, "verbs", connections)),
+                counting(requests));
     server = opened;
     return opened.listen(address);
   }
@@ -109,27 +107,6 @@ public final class VerbServer extends VerticleBase {
       connections.requested(request.remoteAddress());
       requests.handle(request);
     };
-  }
-
-  /**
-   * A Service leads new connections to the new leader, and kube-scheduler keeps the one that it
-   * has: it would go on asking whoever led before. After its answer it is hung up on.
-   */
-  private Handler<HttpServerRequest> handingOver(Handler<HttpServerRequest> requests) {
-    return request -> {
-      if (readiness.closed()) {
-        HttpConnection connection = request.connection();
-        if (request.version() == HttpVersion.HTTP_1_1) {
-          request.response().putHeader("Connection", "close");
-        }
-        request.response().bodyEndHandler(said -> vertx.runOnContext(next -> hangUp(connection)));
-      }
-      requests.handle(request);
-    };
-  }
-
-  private static void hangUp(HttpConnection connection) {
-    var _ = connection.shutdown(HAND_OVER_S_MAX, TimeUnit.SECONDS);
   }
 
   public int port() {

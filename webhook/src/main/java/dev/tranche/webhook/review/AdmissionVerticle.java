@@ -1,5 +1,6 @@
 package dev.tranche.webhook.review;
 
+import dev.tranche.api.listen.ConnectionDrain;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
@@ -11,7 +12,6 @@ import io.vertx.core.Future;
 import io.vertx.core.VerticleBase;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.Http2Settings;
-import io.vertx.core.http.HttpConnection;
 import io.vertx.core.http.HttpMethod;
 import io.vertx.core.http.HttpServer;
 import io.vertx.core.http.HttpServerOptions;
@@ -19,8 +19,6 @@ import io.vertx.core.http.HttpServerRequest;
 import io.vertx.core.net.PemKeyCertOptions;
 import io.vertx.core.net.ServerSSLOptions;
 import io.vertx.core.net.SocketAddress;
-import java.util.HashMap;
-import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
@@ -31,9 +29,6 @@ import org.slf4j.LoggerFactory;
 public final class AdmissionVerticle extends VerticleBase {
   private static final int IDLE_S_MAX = 150;
   private static final long SWEEP_MS = 500;
-
-  /** As long as an API server waits for a review, by the chart. */
-  private static final int ANSWERED_S_MAX = 10;
 
   /** As much of a body as TLS brings at once, in one piece. */
   private static final int CHUNK_BYTES_MAX = 64 << 10;
@@ -54,12 +49,10 @@ public final class AdmissionVerticle extends VerticleBase {
   private final ConnectionLimiter connections;
   private final IdleGarbageCollector pauses = new IdleGarbageCollector(System::gc);
 
-  /** With how many reviews each owes an answer to. */
-  private final Map<HttpConnection, Integer> kept = new HashMap<>();
-
-  private boolean leaving;
+  private volatile boolean leaving;
   private volatile TlsKeyPair pair;
   private volatile @Nullable HttpServer server;
+  private volatile @Nullable ConnectionDrain drain;
 
   /**
    * @param transport of the Vert.x that this is deployed to
@@ -112,10 +105,11 @@ public final class AdmissionVerticle extends VerticleBase {
             .setPerMessageWebSocketCompressionSupported(false)
             .setPerFrameWebSocketCompressionSupported(false);
     vertx.setPeriodic(SWEEP_MS, ignored -> sweep());
-    return vertx
-        .createHttpServer(transport.limit(options, "admission", connections))
-        .requestHandler(this::take)
-        .connectionHandler(this::keep)
+    var ending = new ConnectionDrain(vertx, () -> leaving);
+    drain = ending;
+    return ending
+        .handle(
+            vertx.createHttpServer(transport.limit(options, "admission", connections)), this::take)
         .listen(address)
         .onSuccess(listening -> server = listening);
   }
@@ -147,17 +141,10 @@ public final class AdmissionVerticle extends VerticleBase {
    * this process out by now, so that whoever connects again finds another.
    */
   public void sendAway() {
-    context.runOnContext(
-        here -> {
-          leaving = true;
-          List.copyOf(kept.keySet()).forEach(this::leave);
-        });
-  }
-
-  /** Not while an answer is owed: HTTP/2 would take the review back. */
-  private void leave(HttpConnection connection) {
-    if (leaving && kept.getOrDefault(connection, 0) == 0) {
-      connection.shutdown(ANSWERED_S_MAX, TimeUnit.SECONDS);
+    leaving = true;
+    ConnectionDrain ending = drain;
+    if (ending != null) {
+      context.runOnContext(here -> ending.end());
     }
   }
 
@@ -175,21 +162,7 @@ public final class AdmissionVerticle extends VerticleBase {
     pauses.sweep(nowMs);
   }
 
-  private void keep(HttpConnection connection) {
-    kept.putIfAbsent(connection, 0);
-    connection.closeHandler(closed -> kept.remove(connection));
-  }
-
-  private void answered(HttpConnection connection) {
-    kept.computeIfPresent(connection, (same, owed) -> owed - 1);
-    leave(connection);
-  }
-
   private void take(HttpServerRequest request) {
-    HttpConnection connection = request.connection();
-    kept.merge(connection, 1, Integer::sum);
-    // The last bytes are not written yet.
-    request.response().bodyEndHandler(said -> vertx.runOnContext(next -> answered(connection)));
     long nowMs = nowMs();
     connections.requested(request.remoteAddress());
     pauses.interrupted(nowMs);
