@@ -32,6 +32,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 
 /**
@@ -68,16 +69,31 @@ final class PluginRig {
     kubelet = new FakeKubelet(Files.createDirectory(folder.resolve("dp")));
     kubelet.start();
     TestCertificate certificate = TestCertificate.forName(SERVICE, folder);
-    first = new FakeExtender("127.0.0.1", certificate);
-    int port = first.start(0);
-    second = new FakeExtender("127.0.0.2", certificate);
-    second.start(port);
+    int port = startExtenders(certificate);
     Files.writeString(folder.resolve("token"), "the-token\n");
     Files.createDirectory(folder.resolve("config"));
     config("ten", 10);
     config("twenty", 20);
     read(port, certificate.caFile());
     startPlugin();
+  }
+
+  /** Replicas have one port, which may be free on one address and taken on the other. */
+  private int startExtenders(TestCertificate certificate) throws Exception {
+    second = new FakeExtender("127.0.0.2", certificate);
+    for (int tried = 1; ; tried++) {
+      first = new FakeExtender("127.0.0.1", certificate);
+      int port = first.start(0);
+      try {
+        second.start(port);
+        return port;
+      } catch (ExecutionException taken) {
+        first.close();
+        if (tried == 10) {
+          throw taken;
+        }
+      }
+    }
   }
 
   void config(String name, int replicas) throws IOException {
