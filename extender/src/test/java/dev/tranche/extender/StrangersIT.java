@@ -93,19 +93,28 @@ final class StrangersIT {
   @Test
   void strangersRandomTokens_areNotAllReviewed() throws Exception {
     String why = "";
-    for (int i = 0; i < 2_000 && !why.contains("too many tokens"); i++) {
-      try (var stranger =
-          new FakeNode(
-              vertx,
-              extender.streamPort(),
-              "random-" + i,
-              FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
-        why = stranger.ended.get();
+    // Several at once: what one brings alone on a busy machine may be allowed.
+    for (int i = 0; i < 2_000 && !why.contains("too many tokens"); i += 16) {
+      var strangers = new ArrayList<FakeNode>();
+      for (int number = i; number < i + 16; number++) {
+        strangers.add(stranger("random-" + number));
+      }
+      for (FakeNode each : strangers) {
+        why += each.ended.get();
+        each.close();
       }
     }
     assertThat(why).contains("too many tokens");
     assertThat(page("/metrics").body())
-        .contains("tranche_extender_streams_ended_total{cause=\"limited\"} 1");
+        .containsPattern("tranche_extender_streams_ended_total\\{cause=\"limited\"} [1-9]");
+  }
+
+  private FakeNode stranger(String token) throws Exception {
+    return new FakeNode(
+        vertx,
+        extender.streamPort(),
+        token,
+        FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build());
   }
 
   /** They send nothing: neither TLS nor HTTP. */
@@ -167,24 +176,14 @@ final class StrangersIT {
   }
 
   private void refuseAStranger() throws Exception {
-    try (var stranger =
-        new FakeNode(
-            vertx,
-            extender.streamPort(),
-            "not-a-token",
-            FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
+    try (FakeNode stranger = stranger("not-a-token")) {
       assertThat(stranger.ended.get()).contains("does not accept the token");
     }
   }
 
   @Test
   void anotherAccountsToken_isRefused() throws Exception {
-    try (var stranger =
-        new FakeNode(
-            vertx,
-            extender.streamPort(),
-            "token-of-default",
-            FakeNode.node("node-a", FakeNode.gpu("GPU-a0", 0, 5, GIB)).build())) {
+    try (FakeNode stranger = stranger("token-of-default")) {
       assertThat(stranger.ended.get())
           .contains("of system:serviceaccount:team-a:default; only")
           .contains("may report");
