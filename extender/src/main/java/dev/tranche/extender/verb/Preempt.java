@@ -1,6 +1,7 @@
 package dev.tranche.extender.verb;
 
 import dev.tranche.extender.ledger.Event;
+import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
@@ -15,6 +16,7 @@ import dev.tranche.extender.state.NominationPlanner;
 import dev.tranche.extender.state.ReadinessGate;
 import dev.tranche.extender.state.StateWriter;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Comparator;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -117,16 +119,18 @@ public final class Preempt {
   private void keep(PodFacts pod, String node, OfNode offered, Map<String, Kept> kept) {
     List<Candidate> candidates = Candidates.of(ledger, pod, node, clockMs.getAsLong());
     Set<String> dryRun = Set.copyOf(offered.uids());
-    Optional<NodeVictims> choice =
+    var search =
         new Victims(
-                budgets.budgets(),
-                gone -> evaluator.evaluateWithout(pod, node, gone).placement().isPresent())
-            .choose(candidates, dryRun);
+            budgets.budgets(),
+            gone -> evaluator.evaluateWithout(pod, node, gone).placement().isPresent());
+    Optional<Hold> held = heldOn(node, pod);
+    Optional<NodeVictims> choice =
+        held.flatMap(hold -> search.choose(onGpusOf(hold, candidates), dryRun))
+            .or(() -> search.choose(candidates, dryRun));
     if (choice.isEmpty()) {
       return;
     }
-    boolean freed = ledger.nominated(pod.uid()) && isHeldOn(node, pod);
-    OfNode victims = victims(choice.get(), candidates, offered, freed);
+    OfNode victims = victims(choice.get(), candidates, offered, held.isPresent());
     Optional<Placement> place =
         evaluator.evaluateWithout(pod, node, new HashSet<>(victims.uids())).placement();
     if (place.isPresent() && !victims.uids().isEmpty()) {
@@ -134,8 +138,21 @@ public final class Preempt {
     }
   }
 
-  private boolean isHeldOn(String node, PodFacts pod) {
-    return ledger.hold(pod.uid()).filter(hold -> hold.node().equals(node)).isPresent();
+  /** Since others were told to go for the pod. */
+  private Optional<Hold> heldOn(String node, PodFacts pod) {
+    return ledger
+        .hold(pod.uid())
+        .filter(hold -> hold.node().equals(node) && ledger.nominated(pod.uid()));
+  }
+
+  /**
+   * kube-scheduler may ask again before it sees that they go, and offer others of the same worth:
+   * as long as these GPUs can be freed, nobody on another is evicted, too.
+   */
+  private static List<Candidate> onGpusOf(Hold hold, List<Candidate> candidates) {
+    return candidates.stream()
+        .filter(each -> !Collections.disjoint(each.held().keySet(), hold.held().keySet()))
+        .toList();
   }
 
   /**

@@ -125,6 +125,20 @@ final class PreemptTest {
     assertThat(heldOn()).isEqualTo("a");
   }
 
+  /** It may have seen that neither of them goes yet, and offers whom it likes among equals. */
+  @Test
+  void victimsThatStillRun_areNamedAgain_whateverTheNextDryRunOffers() {
+    bound("x", 10, "a", "a0", 0);
+    bound("y", 10, "a", "a1", 0);
+    assertThat(victims(urgent(5), Map.of("a", offered("y"))))
+        .containsExactly(Map.entry("a", offered("y")));
+    assertThat(victims(urgent(5), Map.of("a", offered("x"))))
+        .containsExactly(Map.entry("a", offered("y")));
+    see(urgent(5).with(standing(50, "a")));
+    assertThat(victims(urgent(5), Map.of("a", offered("x"))))
+        .containsExactly(Map.entry("a", offered("y")));
+  }
+
   @Test
   void hold_movesToTheNodeThatIsNominated_andEndsWithAnother() {
     bound("x", 10, "a", "a0", 0);
