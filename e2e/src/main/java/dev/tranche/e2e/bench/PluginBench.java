@@ -3,6 +3,7 @@ package dev.tranche.e2e.bench;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.kubelet.FakeKubelet;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
