@@ -56,7 +56,7 @@ prepare_cluster() {
   # What the caches of classes are trained with is part of the image, too.
   local image fake training=$root/e2e/src/main/java/dev/tranche/e2e
   image_tag=tranche/tranche:$(hash_of "$root/deploy/image" "$root"/{webhook,extender,node-plugin}/target/{*.jar,lib} "$JAVA_HOME/release" \
-    "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/bench/{PluginTraining,PluginBench,FakeKubelet}.java "$training"/{gpu,install/Await.java} \
+    "base ${BASE:-} ${ALLOW_FAILED_TRAINING:-}" "$root/e2e/fakenvml" "$training"/bench/{PluginTraining,PluginBench}.java "$training"/{gpu,kubelet,install/{Await,HttpGet}.java} \
     "$root"/e2e/target/lib/asm-*.jar "$training"/bench/{training,webhook} "$training"/bench/plane/{Population,SimulatedNode,SimulatedNodes}.java)
   image=$(cached image make_image "$image_tag")
   fake=$(cached fakenvml make_fake_nvml "$root/e2e/fakenvml")

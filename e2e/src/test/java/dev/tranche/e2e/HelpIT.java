@@ -1,55 +1,42 @@
 package dev.tranche.e2e;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** The commands at the top of the repository say what they do, before they build anything. */
 class HelpIT {
-  private record Answer(int status, String out) {}
-
-  private static Answer run(String... words) throws IOException, InterruptedException {
-    Process process =
-        new ProcessBuilder(Stream.concat(Stream.of("bash"), Arrays.stream(words)).toList())
-            .directory(Path.of("..").toFile())
-            .redirectErrorStream(true)
-            .start();
-    process.getOutputStream().close();
-    String out = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
-    return new Answer(process.exitValue(), out);
+  private static Shell.Result run(String words) throws IOException {
+    return Shell.run(Path.of(".."), "bash " + words);
   }
 
   @ParameterizedTest
   @ValueSource(strings = {"bench", "check", "demo"})
   void help_isShort(String command) throws Exception {
-    Answer help = run(command, "--help");
+    Shell.Result help = run(command + " --help");
     assertThat(help.status()).isZero();
-    assertThat(help.out()).startsWith("./" + command).contains("./" + command + " --help");
-    assertThat(help.out().lines()).hasSizeLessThan(30).allMatch(line -> line.length() <= 120);
+    assertThat(help.said()).startsWith("./" + command).contains("./" + command + " --help");
+    assertThat(help.said().lines()).hasSizeLessThan(30).allMatch(line -> line.length() <= 120);
   }
 
   @ParameterizedTest
   @ValueSource(
       strings = {"bench scale --fast", "bench speed", "bench", "check --fast", "demo start"})
   void unknownWords_areRefusedInASentence(String words) throws Exception {
-    Answer refusal = run(words.split(" "));
+    Shell.Result refusal = run(words);
     assertThat(refusal.status()).isEqualTo(2);
-    assertThat(refusal.out().lines()).hasSize(1);
-    assertThat(refusal.out()).contains("--help shows what there is");
+    assertThat(refusal.said().lines()).hasSize(1);
+    assertThat(refusal.said()).contains("--help shows what there is");
   }
 
   @Test
   void demo_saysWhichWordsItsLoadTakes() throws Exception {
-    assertThat(run("demo", "load", "node-t4").out()).contains("NODE GPU PERCENT");
-    assertThat(run("demo", "watch", "closely").out()).contains("\"closely\"");
+    assertThat(run("demo load node-t4").said()).contains("NODE GPU PERCENT");
+    assertThat(run("demo watch closely").said()).contains("\"closely\"");
   }
 }

@@ -49,7 +49,7 @@ import java.util.concurrent.atomic.AtomicInteger;
  * without a value are set by start.
  */
 @SuppressWarnings("NullAway.Init")
-public final class FakeKubelet {
+public final class FakeKubelet implements AutoCloseable {
   private static final String GPU = "nvidia.com/gpu";
 
   private final Vertx vertx = Vertx.vertx();
@@ -64,7 +64,6 @@ public final class FakeKubelet {
   private final List<HttpServer> servers = new ArrayList<>();
   private GrpcClient client;
   private volatile boolean podResourcesBroken;
-  private volatile boolean apiServerAway;
 
   /** A device plugin's refusal, as the kubelet would write it into the pod's status. */
   public static final class Refused extends Exception {
@@ -109,6 +108,7 @@ public final class FakeKubelet {
     devices.clear();
   }
 
+  @Override
   public void close() throws Exception {
     stop();
     await(vertx.close());
@@ -184,14 +184,10 @@ public final class FakeKubelet {
 
   private ListPodResourcesResponse listing() {
     ListPodResourcesResponse.Builder list = ListPodResourcesResponse.newBuilder();
-    if (!apiServerAway) {
-      list.addPodResources(
-          PodResources.newBuilder().setNamespace("tranche").setName("tranche-node-plugin-x7k2p"));
-    }
+    list.addPodResources(
+        PodResources.newBuilder().setNamespace("tranche").setName("tranche-node-plugin-x7k2p"));
     synchronized (pods) {
-      if (!apiServerAway) {
-        pods.forEach((name, containers) -> list.addPodResources(pod(name, containers)));
-      }
+      pods.forEach((name, containers) -> list.addPodResources(pod(name, containers)));
     }
     return list.build();
   }
@@ -214,11 +210,6 @@ public final class FakeKubelet {
 
   public void breakPodResources(boolean broken) {
     podResourcesBroken = broken;
-  }
-
-  /** A kubelet that starts without the API server knows no pods; its containers run on. */
-  public void apiServerAway(boolean away) {
-    apiServerAway = away;
   }
 
   public int registrations() {

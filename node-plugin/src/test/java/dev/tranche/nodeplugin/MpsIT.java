@@ -2,22 +2,17 @@ package dev.tranche.nodeplugin;
 
 import static dev.tranche.nodeplugin.Eventually.eventually;
 import static dev.tranche.nodeplugin.FakeNvml.gpu;
+import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.URI;
-import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -26,14 +21,15 @@ import org.junit.jupiter.api.io.TempDir;
 /** The control daemons' process, alone and beside the plugin's, as the image starts them. */
 @SuppressWarnings("NullAway.Init")
 class MpsIT {
-  private static final Pattern METRICS_PORT = Pattern.compile("metrics on port (\\d+)");
   private static final int PROHIBITED = 2;
   private static final int EXCLUSIVE_PROCESS = 3;
 
   @TempDir Path folder;
   private FakeNvml nvml;
   private FakeMps mps;
-  private final List<Process> started = new ArrayList<>();
+
+  /** By the name of its log. */
+  private final Map<String, PluginProcess> started = new HashMap<>();
 
   @BeforeEach
   void compile() throws Exception {
@@ -47,7 +43,7 @@ class MpsIT {
 
   @AfterEach
   void end() {
-    started.forEach(Process::destroyForcibly);
+    started.values().forEach(PluginProcess::close);
     mps.kill();
   }
 
@@ -65,14 +61,14 @@ class MpsIT {
             .formatted(replicas));
   }
 
-  private Process daemon(String... flags) throws IOException {
+  private PluginProcess daemon(String... flags) throws IOException {
     List<String> all = new ArrayList<>(List.of("mps-control-daemon"));
     all.addAll(List.of(flags));
     all.add("--mps-control-program=" + mps.program());
     return start("daemon.log", all);
   }
 
-  private Process plugin(FakeKubelet kubelet) throws IOException {
+  private PluginProcess plugin(FakeKubelet kubelet) throws IOException {
     return start(
         "plugin.log",
         List.of(
@@ -81,57 +77,30 @@ class MpsIT {
             "--node-name=gpu-node"));
   }
 
-  private Process start(String log, List<String> args) throws IOException {
-    List<String> command =
-        new ArrayList<>(
-            List.of(
-                Path.of(System.getProperty("java.home"), "bin", "java").toString(),
-                "--enable-native-access=ALL-UNNAMED",
-                "-XX:+UseSerialGC",
-                "-Xmx32m",
-                "-XX:TieredStopAtLevel=1",
-                "-cp",
-                System.getProperty("java.class.path"),
-                NodePluginMain.class.getName()));
-    command.addAll(args);
-    command.addAll(
+  private PluginProcess start(String log, List<String> words) throws IOException {
+    List<String> all = new ArrayList<>(words);
+    all.addAll(
         List.of(
             "--driver-root-ctr-path=" + nvml.root(),
             "--config-dir=" + folder.resolve("config"),
             "--state-dir=" + folder.resolve("state"),
             "--nvidia-compatible=extended",
             "--mps-root=/run/nvidia/mps",
-            "--mps-root-ctr-path=" + mps.root(),
-            "--metrics-address=127.0.0.1:0"));
-    Process process =
-        new ProcessBuilder(command)
-            .redirectErrorStream(true)
-            .redirectOutput(folder.resolve(log).toFile())
-            .start();
-    started.add(process);
+            "--mps-root-ctr-path=" + mps.root()));
+    var process = PluginProcess.start(folder.resolve(log), all);
+    started.put(log, process);
     return process;
   }
 
   private String logged(String log) {
-    try {
-      return Files.readString(folder.resolve(log));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return requireNonNull(started.get(log)).logged();
   }
 
   private String get(String log, String path) {
-    eventually(() -> logged(log), () -> METRICS_PORT.matcher(logged(log)).find());
-    Matcher port = METRICS_PORT.matcher(logged(log));
-    assertThat(port.find()).isTrue();
-    URI uri = URI.create("http://127.0.0.1:" + port.group(1) + path);
-    try (HttpClient http = HttpClient.newHttpClient()) {
-      HttpResponse<String> answer =
-          http.send(HttpRequest.newBuilder(uri).build(), HttpResponse.BodyHandlers.ofString());
-      return answer.statusCode() + " " + answer.body();
-    } catch (Exception e) {
-      throw new IllegalStateException(e);
-    }
+    PluginProcess process = requireNonNull(started.get(log));
+    eventually(process::logged, process::serves);
+    HttpResponse<String> answer = process.get(path);
+    return answer.statusCode() + " " + answer.body();
   }
 
   private void ready() {
@@ -141,7 +110,7 @@ class MpsIT {
   @Test
   void daemon_isToldItsLimits_andLeavesNothingBehind() throws Exception {
     nvml.computeMode(0, PROHIBITED);
-    Process process = daemon();
+    PluginProcess process = daemon();
     ready();
     assertThat(mps.told().subList(0, 3))
         .containsExactly(
@@ -154,8 +123,7 @@ class MpsIT {
     long pid = mps.pid();
     assertThat(FakeMps.running(pid)).isTrue();
     assertThat(FakeMps.running(mps.serverPid())).isTrue();
-    process.destroy();
-    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    process.terminate(30);
     assertThat(mps.told()).endsWith("quit");
     assertThat(FakeMps.running(pid)).isFalse();
     assertThat(FakeMps.running(mps.serverPid())).isFalse();
@@ -236,7 +204,7 @@ class MpsIT {
     String two = "{name: gpu, rename: other, devices: [\"1\"], replicas: 2}";
     Path config = folder.resolve("config/any");
     Files.writeString(config, "version: v1\nsharing: {mps: {resources: [" + one + "]}}\n");
-    Process process = daemon();
+    PluginProcess process = daemon();
     ready();
     long pid = mps.pid();
     Files.writeString(
@@ -246,8 +214,7 @@ class MpsIT {
     ready();
     assertThat(mps.pid()).isEqualTo(pid);
     assertThat(mps.told()).doesNotContain("quit");
-    process.destroy();
-    assertThat(process.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    process.terminate(30);
     assertThat(other).doesNotExist();
     assertThat(nvml.computeMode(0)).isZero();
   }
@@ -255,15 +222,14 @@ class MpsIT {
   @Test
   void killedProcess_isPutRightByTheNext() throws Exception {
     nvml.computeMode(0, PROHIBITED);
-    Process first = daemon();
+    PluginProcess first = daemon();
     ready();
-    first.destroyForcibly().waitFor();
+    first.close();
     assertThat(nvml.computeMode(0)).isEqualTo(EXCLUSIVE_PROCESS);
-    Process second = daemon();
+    PluginProcess second = daemon();
     eventually(() -> logged("daemon.log"), () -> mps.told("start all") == 2);
     eventually(() -> logged("daemon.log"), () -> logged("daemon.log").contains("serving [GPU-0"));
-    second.destroy();
-    assertThat(second.waitFor(30, TimeUnit.SECONDS)).isTrue();
+    second.terminate(30);
     assertThat(nvml.computeMode(0)).isEqualTo(PROHIBITED);
   }
 
@@ -310,7 +276,7 @@ class MpsIT {
       assertThat(get("plugin.log", "/metrics"))
           .contains("tranche_node_mps_daemon_missing 1.0")
           .contains("tranche_node_events_total{reason=\"MpsDaemonMissing\"} 1.0");
-      Process daemon = daemon();
+      PluginProcess daemon = daemon();
       eventually(() -> logged("plugin.log"), () -> kubelet.healthy() == 10);
       assertThat(get("plugin.log", "/readyz")).isEqualTo("200 ok\n");
       assertThat(kubelet.allocate(List.of("GPU-0::3")).getContainerResponses(0).getEnvsMap())
@@ -319,7 +285,7 @@ class MpsIT {
               Map.entry("CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu/pipe"),
               Map.entry("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "10"),
               Map.entry("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "GPU-0=1536M"));
-      daemon.destroy();
+      daemon.terminate(30);
       eventually(() -> logged("plugin.log"), () -> kubelet.healthy() == 0);
       assertThat(kubelet.devices()).hasSize(10);
       assertThat(get("plugin.log", "/readyz")).startsWith("503 ").contains("kubectl label node");

@@ -26,31 +26,14 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** What goes wrong on a node, and how it ends. */
-class NodeHealthIT {
-  @TempDir Path folder;
+class NodeHealthIT extends WithPlugin {
   private final Vertx elsewhere = Vertx.vertx();
-  private PluginRig rig;
-  private FakeNvml nvml;
-  private FakeKubelet kubelet;
-  private FakeExtender first;
-
-  @BeforeEach
-  void start() throws Exception {
-    rig = new PluginRig(folder);
-    rig.start();
-    nvml = rig.nvml;
-    kubelet = rig.kubelet;
-    first = rig.first;
-  }
 
   @AfterEach
-  void stop() throws Exception {
-    rig.stop();
+  void stopElsewhere() throws Exception {
     FakeKubelet.await(elsewhere.close());
   }
 

@@ -16,34 +16,11 @@ import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
 import java.util.Map;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** The whole plugin between a fake kubelet, the simulated NVML and two extender replicas. */
-class NodePluginIT {
+class NodePluginIT extends WithPlugin {
   private static final String VISIBLE = "NVIDIA_VISIBLE_DEVICES";
-
-  @TempDir Path folder;
-  private PluginRig rig;
-  private FakeNvml nvml;
-  private FakeKubelet kubelet;
-  private FakeExtender first;
-
-  @BeforeEach
-  void start() throws Exception {
-    rig = new PluginRig(folder);
-    rig.start();
-    nvml = rig.nvml;
-    kubelet = rig.kubelet;
-    first = rig.first;
-  }
-
-  @AfterEach
-  void stop() throws Exception {
-    rig.stop();
-  }
 
   @Test
   void plugin_registersAndAdvertisesEveryReplica() {

@@ -5,7 +5,6 @@ import dev.tranche.e2e.bench.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.Population;
 import dev.tranche.e2e.bench.plane.WaitingPods;
 import dev.tranche.e2e.install.Await;
-import io.fabric8.kubernetes.client.KubernetesClient;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -78,7 +77,7 @@ final class NeighbourCost {
       add(name + ".bound_p99_ms", Figure.quantile(0.99, waitsMs));
     } finally {
       plane.stopScheduler();
-      delete(WaitingPods.LABEL);
+      Population.deletePods(plane.client(), WaitingPods.LABEL);
     }
   }
 
@@ -89,7 +88,14 @@ final class NeighbourCost {
 
   /** kube-scheduler says so in a condition. */
   private boolean allRefused() {
-    return pods(WaitingPods.LABEL).list().getItems().stream()
+    return plane
+        .client()
+        .pods()
+        .inNamespace(Population.NAMESPACE)
+        .withLabel(WaitingPods.LABEL)
+        .list()
+        .getItems()
+        .stream()
         .noneMatch(pod -> pod.getStatus().getConditions().isEmpty());
   }
 
@@ -130,21 +136,7 @@ final class NeighbourCost {
   }
 
   private void gone(BoundPods bound) {
-    delete(Population.LABEL);
+    Population.deletePods(plane.client(), Population.LABEL);
     ended.accept(bound.nodes());
-  }
-
-  private void delete(String label) {
-    pods(label).withGracePeriod(0).delete();
-    Await.until("the pods to be gone", 300, () -> pods(label).list().getItems().isEmpty());
-  }
-
-  private io.fabric8.kubernetes.client.dsl.FilterWatchListDeletable<
-          io.fabric8.kubernetes.api.model.Pod,
-          io.fabric8.kubernetes.api.model.PodList,
-          io.fabric8.kubernetes.client.dsl.PodResource>
-      pods(String label) {
-    KubernetesClient client = plane.client();
-    return client.pods().inNamespace(Population.NAMESPACE).withLabel(label);
   }
 }

@@ -3,14 +3,13 @@ package dev.tranche.e2e.bench;
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
 import dev.tranche.e2e.install.Artifacts;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import dev.tranche.e2e.install.Shell;
+import dev.tranche.e2e.kubelet.FakeKubelet;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -73,9 +72,9 @@ final class PluginBench {
         Instant registered = kubelet.awaitRegistration();
         List<String> ids = kubelet.awaitDevices();
         if (registered == null || ids == null) {
-          throw new IllegalStateException(docker("logs", container));
+          throw new IllegalStateException(Shell.docker("logs", container));
         }
-        Proc proc = Proc.of(docker("inspect", "--format={{.State.Pid}}", container));
+        Proc proc = Proc.of(Shell.docker("inspect", "--format={{.State.Pid}}", container));
         figures.add(ms("plugin.start_ms", startedAt(container), registered));
         figures.add(ms("plugin.process_start_ms", proc.startedAt(), registered));
         Thread.sleep(IDLE);
@@ -87,7 +86,7 @@ final class PluginBench {
         calls(kubelet, ids, figures);
         figures.add(new Figure("plugin.pss_mb_after_calls", proc.pssMb(), "MB"));
       } finally {
-        docker("rm", "-f", container);
+        Shell.docker("rm", "-f", container);
       }
     }
     return figures;
@@ -120,7 +119,7 @@ final class PluginBench {
     Path driver = folder.resolve("driver");
     NodeGpus.create(driver, artifacts.fakeNvml(), "bench", Collections.nCopies(GPUS, Model.T4));
     Path config = Files.writeString(folder.resolve("config.yaml"), CONFIG);
-    return docker(
+    return Shell.docker(
         "run",
         "-d",
         "--user=0",
@@ -139,17 +138,6 @@ final class PluginBench {
   }
 
   private static Instant startedAt(String container) throws Exception {
-    return Instant.parse(docker("inspect", "--format={{.State.StartedAt}}", container));
-  }
-
-  private static String docker(String... arguments) throws IOException, InterruptedException {
-    var command = new ArrayList<>(List.of("docker"));
-    command.addAll(Arrays.asList(arguments));
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    if (process.waitFor() != 0) {
-      throw new IllegalStateException(String.join(" ", command) + ": " + output);
-    }
-    return output.strip();
+    return Instant.parse(Shell.docker("inspect", "--format={{.State.StartedAt}}", container));
   }
 }

@@ -2,6 +2,7 @@ package dev.tranche.e2e.bench;
 
 import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.gpu.NodeGpus;
+import dev.tranche.e2e.kubelet.FakeKubelet;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;

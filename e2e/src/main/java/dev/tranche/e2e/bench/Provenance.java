@@ -1,7 +1,6 @@
 package dev.tranche.e2e.bench;
 
-import static java.nio.charset.StandardCharsets.UTF_8;
-
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,20 +15,15 @@ final class Provenance {
 
   private Provenance() {}
 
-  static Results.Run of(Path root, List<Figure> figures) throws IOException, InterruptedException {
+  static Results.Run of(Path root, List<Figure> figures) throws IOException {
     return new Results.Run(
         commit(root), LocalDate.now(ZoneOffset.UTC).toString(), machine(), figures);
   }
 
   /** With a {@code +} where the working tree differs from it. */
-  private static String commit(Path root) throws IOException, InterruptedException {
-    Process git =
-        new ProcessBuilder("git", "describe", "--always", "--exclude=*", "--dirty=+")
-            .directory(root.toFile())
-            .redirectError(ProcessBuilder.Redirect.DISCARD)
-            .start();
-    String commit = new String(git.getInputStream().readAllBytes(), UTF_8).strip();
-    return git.waitFor() == 0 ? commit : "unknown";
+  private static String commit(Path root) throws IOException {
+    var git = Shell.run(root, "git describe --always --exclude='*' --dirty=+ 2>/dev/null");
+    return git.status() == 0 ? git.said().strip() : "unknown";
   }
 
   private static String machine() throws IOException {

@@ -18,7 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Queue;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.function.BooleanSupplier;
 
 /**
  * Measures how many pods a second a stock kube-scheduler binds among thousands of nodes. It runs
@@ -134,14 +133,14 @@ final class ScaleBench {
   private void ours(String name, Measure measure, String... flags) throws IOException {
     var log = folder.resolve(name + ".log");
     try (var extender = new ExtenderPart(artifacts.root(), plane, log, flags)) {
-      await("the extender to be ready", extender::ready);
+      Await.until("the extender to be ready", 300, extender::ready);
       var start = Duration.between(extender.part().startedAt(), Instant.now());
       figure(name + ".ready_s", start.toMillis() / 1e3, "s");
       say("opening %d streams".formatted(nodes));
       try (var streams =
           new SimulatedNodes(
               plane.client(), extender.streamPort(), Population.gpus(nodes), this::assigned)) {
-        await("every node to be heard", () -> extender.hears(nodes));
+        Await.until("every node to be heard", 300, () -> extender.hears(nodes));
         measure.of(name, extender, streams);
       }
     }
@@ -235,21 +234,14 @@ final class ScaleBench {
       double cpuSeconds = ownCpu().minus(before).toMillis() / 1e3;
       figure(name + ".bench_cpu_s_per_1000_pods", cpuSeconds * 1_000 / pods, "s");
       plane.stopScheduler();
-      var mine =
-          plane.client().pods().inNamespace(Population.NAMESPACE).withLabel(Population.LABEL);
-      mine.withGracePeriod(0).delete();
+      Population.deletePods(plane.client(), Population.LABEL);
       ended.ended(bound.nodes());
-      await("the pods to be gone", () -> mine.list().getItems().isEmpty());
     }
   }
 
   /** Of this process, which plays all node plugins on the same cores. */
   private static Duration ownCpu() {
     return ProcessHandle.current().info().totalCpuDuration().orElseThrow();
-  }
-
-  private static void await(String what, BooleanSupplier holds) {
-    Await.until(what, 300, holds);
   }
 
   private void figure(String name, double value, String unit) {

@@ -11,12 +11,11 @@ import dev.tranche.e2e.bench.ui.PageWatch;
 import dev.tranche.e2e.bench.ui.StreamReaders;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.HttpGet;
 import io.vertx.core.json.JsonObject;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -108,9 +107,10 @@ final class UiBench {
   }
 
   private boolean measured() {
-    try {
-      var used =
-          new JsonObject(get("/api/v1/summary")).getJsonObject("cluster").getJsonObject("used");
+    var page = URI.create("http://127.0.0.1:" + apiPort + "/api/v1/summary");
+    try (var http = HttpClient.newHttpClient()) {
+      var summary = new JsonObject(HttpGet.of(http, page).body());
+      var used = summary.getJsonObject("cluster").getJsonObject("used");
       return used.getInteger("measuredGpus") == gpus;
     } catch (IOException | RuntimeException notYet) {
       return false;
@@ -269,16 +269,6 @@ final class UiBench {
       most = Math.max(most, Proc.of(pid).pssMb());
     }
     return most;
-  }
-
-  private String get(String path) throws IOException {
-    var request = HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + apiPort + path)).build();
-    try (var http = HttpClient.newHttpClient()) {
-      return http.send(request, BodyHandlers.ofString()).body();
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
-    }
   }
 
   private static double[] all(List<double[]> turns) {

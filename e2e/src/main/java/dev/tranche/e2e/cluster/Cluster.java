@@ -98,10 +98,6 @@ public final class Cluster implements AutoCloseable {
     return exec(server, command.toArray(String[]::new));
   }
 
-  public void copyFrom(String node, String onTheNode, Path ofThisMachine) {
-    container(node).copyFileFromContainer(onTheNode, ofThisMachine.toString());
-  }
-
   /** Kills the kubelet and waits until the node's next one answers. Containers run on. */
   public void restartKubelet(String node) {
     exec(node, "sh", "-c", distribution.killKubelet()).orFail("killing the kubelet of " + node);
@@ -118,11 +114,6 @@ public final class Cluster implements AutoCloseable {
   /** Where a NodePort Service answers on this machine; the builder was told of the port. */
   public String nodePortUrl(int nodePort) {
     return "http://" + server.getHost() + ":" + server.getMappedPort(nodePort);
-  }
-
-  /** Puts images of this machine's Docker engine on all nodes. */
-  public void loadImages(String... images) {
-    loadImages(Engine.save(List.of(images)));
   }
 
   /** Puts the images of a tar, as {@code docker save} writes it, on all nodes. */
@@ -274,27 +265,18 @@ public final class Cluster implements AutoCloseable {
     private static final String KUBERNETES_VERSION = "v1.34.4";
 
     private final List<Node> nodes = new ArrayList<>();
-    private final List<Path> imageTars = new ArrayList<>();
-    private final List<String> images = new ArrayList<>();
-    private final List<String> serverArgs = new ArrayList<>();
-    private final List<Integer> nodePorts = new ArrayList<>();
-    private final Map<String, String> labels = new LinkedHashMap<>();
-    private String kubernetesVersion = KUBERNETES_VERSION;
-    private String name = "test-" + UUID.randomUUID().toString().substring(0, 8);
-    private boolean kept;
-    private boolean quickKubelets;
+    final List<Path> imageTars = new ArrayList<>();
+    final List<String> serverArgs = new ArrayList<>();
+    final List<Integer> nodePorts = new ArrayList<>();
+    String name = "test-" + UUID.randomUUID().toString().substring(0, 8);
+    boolean kept;
+    boolean quickKubelets;
 
     private Builder() {}
 
     /** The first one is the server. */
     public Builder node(Node node) {
       nodes.add(node);
-      return this;
-    }
-
-    /** Images that nodes have from the start: of this machine's Docker engine. */
-    public Builder images(String... ofTheEngine) {
-      images.addAll(List.of(ofTheEngine));
       return this;
     }
 
@@ -316,11 +298,6 @@ public final class Cluster implements AutoCloseable {
       return this;
     }
 
-    public Builder kubernetesVersion(String version) {
-      kubernetesVersion = version;
-      return this;
-    }
-
     /** Unique on this machine; an older cluster of that name is removed. */
     public Builder name(String unique) {
       name = unique;
@@ -330,12 +307,6 @@ public final class Cluster implements AutoCloseable {
     /** Lets kubelets report devices and read ConfigMaps sooner than by default. */
     public Builder withQuickKubelets() {
       quickKubelets = true;
-      return this;
-    }
-
-    /** Another label for the cluster's containers. */
-    public Builder label(String key, String value) {
-      labels.put(key, value);
       return this;
     }
 
@@ -350,40 +321,11 @@ public final class Cluster implements AutoCloseable {
       if (nodes.isEmpty()) {
         nodes.add(Node.of("server"));
       }
-      var distribution = Distribution.choose(kubernetesVersion);
-      var tars = new ArrayList<>(imageTars);
-      if (!images.isEmpty()) {
-        tars.add(Engine.save(images));
-      }
+      var distribution = Distribution.choose(KUBERNETES_VERSION);
       Engine.remove(name);
       var network = Engine.createNetwork(name);
       var token = UUID.randomUUID().toString();
-      return new Cluster(
-          this, distribution, new Containers(this, distribution, network, token, tars));
-    }
-
-    String name() {
-      return name;
-    }
-
-    boolean kept() {
-      return kept;
-    }
-
-    List<String> serverArgs() {
-      return serverArgs;
-    }
-
-    boolean quickKubelets() {
-      return quickKubelets;
-    }
-
-    List<Integer> nodePorts() {
-      return nodePorts;
-    }
-
-    Map<String, String> labels() {
-      return labels;
+      return new Cluster(this, distribution, new Containers(this, distribution, network, token));
     }
   }
 }

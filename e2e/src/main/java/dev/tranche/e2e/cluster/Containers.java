@@ -28,19 +28,12 @@ final class Containers {
   private final Distribution distribution;
   private final Network network;
   private final String token;
-  private final List<Path> imageTars;
 
-  Containers(
-      Cluster.Builder plan,
-      Distribution distribution,
-      String networkId,
-      String token,
-      List<Path> imageTars) {
+  Containers(Cluster.Builder plan, Distribution distribution, String networkId, String token) {
     this.plan = plan;
     this.distribution = distribution;
     this.network = new ExistingNetwork(networkId);
     this.token = token;
-    this.imageTars = imageTars;
   }
 
   K3sContainer server(Node node) {
@@ -51,10 +44,10 @@ final class Containers {
     command.add("--disable=traefik,metrics-server,servicelb");
     command.add("--tls-san=" + server.getHost());
     command.add("--tls-san=" + node.name());
-    command.addAll(plan.serverArgs());
+    command.addAll(plan.serverArgs);
     server.withCommand(command.toArray(String[]::new));
     server.waitingFor(new ServerReady(server, distribution, STARTUP));
-    plan.nodePorts().forEach(server::addExposedPort);
+    plan.nodePorts.forEach(server::addExposedPort);
     common(server, node);
     return server;
   }
@@ -72,7 +65,7 @@ final class Containers {
 
   private List<String> command(String role, Node node) {
     var command = new ArrayList<>(List.of(role, "--node-name=" + node.name()));
-    if (plan.quickKubelets()) {
+    if (plan.quickKubelets) {
       QUICK_KUBELET.forEach(arg -> command.add("--kubelet-arg=" + arg));
     }
     node.labels().forEach((key, value) -> command.add("--node-label=" + key + "=" + value));
@@ -84,10 +77,9 @@ final class Containers {
         .withEnv("K3S_TOKEN", token)
         .withNetwork(network)
         .withNetworkAliases(node.name())
-        .withLabel(Engine.LABEL, plan.name())
-        .withReuse(plan.kept())
+        .withLabel(Engine.LABEL, plan.name)
+        .withReuse(plan.kept)
         .withCreateContainerCmdModifier(command -> shape(command, node));
-    plan.labels().forEach(container::withLabel);
     bind(container, Map.entry(SHARED, Engine.IMAGES));
     mounts(node).forEach(mount -> bind(container, mount));
   }
@@ -98,7 +90,7 @@ final class Containers {
   }
 
   private Stream<Map.Entry<String, Path>> mounts(Node node) {
-    var images = imageTars.stream().map(tar -> Map.entry(IMAGES + imageName(tar), tar));
+    var images = plan.imageTars.stream().map(tar -> Map.entry(IMAGES + imageName(tar), tar));
     return Stream.concat(Stream.concat(images, node.mounts().entrySet().stream()), gpu(node));
   }
 

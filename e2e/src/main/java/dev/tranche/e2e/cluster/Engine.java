@@ -3,14 +3,12 @@ package dev.tranche.e2e.cluster;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.exception.NotFoundException;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.stream.Collectors;
@@ -122,30 +120,6 @@ final class Engine {
       docker().removeContainerCmd(id).withForce(true).withRemoveVolumes(true).exec();
     } catch (NotFoundException e) {
       // Someone else was faster: that is what was wanted.
-    }
-  }
-
-  /** A tar of images that the engine has, written once for these very images. */
-  static Path save(List<String> images) {
-    var ids = images.stream().map(image -> docker().inspectImageCmd(image).exec().getId()).toList();
-    var tar = IMAGES.resolve(Integer.toHexString((images + ":" + ids).hashCode()) + ".tar");
-    if (Files.exists(tar)) {
-      return tar;
-    }
-    createImagesFolder();
-    var save = docker().saveImagesCmd();
-    images.forEach(
-        image -> {
-          int colon = image.lastIndexOf(':');
-          save.withImage(image.substring(0, colon), image.substring(colon + 1));
-        });
-    try (InputStream content = save.exec()) {
-      var unfinished = Files.createTempFile(IMAGES, "save", ".part");
-      Files.copy(content, unfinished, StandardCopyOption.REPLACE_EXISTING);
-      Files.move(unfinished, tar, StandardCopyOption.ATOMIC_MOVE);
-      return tar;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
     }
   }
 }

@@ -1,10 +1,9 @@
 package dev.tranche.e2e.demo;
 
+import dev.tranche.e2e.gpu.NodeGpus;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
-import java.nio.file.attribute.PosixFilePermissions;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -40,7 +39,7 @@ final class SimulatedLoad {
       throw new IllegalArgumentException(
           "%s has no GPU \"%s\"; it has 0 to %d".formatted(node, gpu, gpus.size() - 1));
     }
-    write(
+    NodeGpus.write(
         state,
         lines.stream()
             .map(
@@ -60,14 +59,5 @@ final class SimulatedLoad {
           .sorted()
           .collect(Collectors.toList());
     }
-  }
-
-  /** By a rename, so that NVML never reads half a file. */
-  private static void write(Path state, List<String> lines) throws IOException {
-    Path draft = Files.createTempFile(state.getParent(), ".gpus", ".state");
-    Files.write(draft, lines);
-    // A temporary file is its owner's alone; the node's processes are others.
-    Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rw-r--r--"));
-    Files.move(draft, state, StandardCopyOption.ATOMIC_MOVE);
   }
 }

@@ -14,7 +14,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 
 /** Which pod went where, and why the other nodes lost: from what the extender says of itself. */
 final class Table {
@@ -129,7 +128,7 @@ final class Table {
   }
 
   private static Stream<JsonNode> stream(JsonNode array) {
-    return StreamSupport.stream(array.spliterator(), false);
+    return array.valueStream();
   }
 
   /** Columns as wide as their widest cell; the last one ends where it ends. */

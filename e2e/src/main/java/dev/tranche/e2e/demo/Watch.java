@@ -16,7 +16,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.stream.Collectors;
-import java.util.stream.StreamSupport;
 
 /** {@code ./demo watch}: every GPU, how busy it is and who holds it, once a second. */
 final class Watch {
@@ -96,9 +95,7 @@ final class Watch {
             Table.amount(gpu.at("/effective/memoryFree")) / GIB,
             Table.amount(gpu.path("memory")) / GIB),
         "%d of %d".formatted(gpu.path("freeReplicas").asInt(), gpu.path("replicas").asInt()),
-        StreamSupport.stream(gpu.path("holders").spliterator(), false)
-            .map(Watch::holder)
-            .collect(Collectors.joining(", ")));
+        gpu.path("holders").valueStream().map(Watch::holder).collect(Collectors.joining(", ")));
   }
 
   private static int percent(JsonNode sm) {

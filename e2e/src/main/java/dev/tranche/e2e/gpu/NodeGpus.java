@@ -180,13 +180,18 @@ public final class NodeGpus {
     lines.addAll(processes.values());
     lines.addAll(xids);
     try {
-      Path draft = Files.createTempFile(stateFile.getParent(), ".gpus", ".state");
-      Files.write(draft, lines);
-      // A temporary file is its owner's alone; the node's processes are others.
-      Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rw-r--r--"));
-      Files.move(draft, stateFile, StandardCopyOption.ATOMIC_MOVE);
+      write(stateFile, lines);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
+  }
+
+  /** Writes a state file by a rename, so that NVML never reads half of one. */
+  public static void write(Path stateFile, List<String> lines) throws IOException {
+    Path draft = Files.createTempFile(stateFile.getParent(), ".gpus", ".state");
+    Files.write(draft, lines);
+    // A temporary file is its owner's alone; the node's processes are others.
+    Files.setPosixFilePermissions(draft, PosixFilePermissions.fromString("rw-r--r--"));
+    Files.move(draft, stateFile, StandardCopyOption.ATOMIC_MOVE);
   }
 }

@@ -4,6 +4,7 @@ import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.kubelet.Device;
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.kubelet.RegisterRequest;
+import dev.tranche.e2e.kubelet.FakeKubelet;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -56,7 +57,7 @@ final class KubeletChecks {
     return "the plugin has told no device: " + run.complaint();
   }
 
-  private void register(Kubelet kubelet) {
+  private void register(FakeKubelet kubelet) {
     RegisterRequest request = kubelet.registered().get(RESOURCE);
     boolean ok =
         request != null
@@ -72,7 +73,7 @@ final class KubeletChecks {
                 .formatted(request.getResourceName(), request.getEndpoint(), request.getVersion()));
   }
 
-  private void devices(Kubelet kubelet) {
+  private void devices(FakeKubelet kubelet) {
     List<Device> devices = kubelet.devices().getOrDefault(RESOURCE, List.of());
     long uuids = devices.stream().map(device -> uuid(device.getID())).distinct().count();
     long sick = devices.stream().filter(device -> !device.getHealth().equals("Healthy")).count();
@@ -85,7 +86,7 @@ final class KubeletChecks {
             .formatted(devices.size(), uuids, sick, gpus));
   }
 
-  private static String replica(Kubelet kubelet) {
+  private static String replica(FakeKubelet kubelet) {
     return kubelet.devices().getOrDefault(RESOURCE, List.of()).getFirst().getID();
   }
 
@@ -109,7 +110,7 @@ final class KubeletChecks {
     }
   }
 
-  private void allocate(Kubelet kubelet, String strategy) {
+  private void allocate(FakeKubelet kubelet, String strategy) {
     String replica = replica(kubelet);
     String name = "Allocate, " + strategy;
     try {
@@ -148,7 +149,7 @@ final class KubeletChecks {
   }
 
   /** CUDA does not start without the first three. */
-  private void nodes(Kubelet kubelet) throws IOException, TimeoutException {
+  private void nodes(FakeKubelet kubelet) throws IOException, TimeoutException {
     String replica = replica(kubelet);
     List<String> given =
         kubelet.allocate(RESOURCE, List.of(replica)).getDevicesList().stream()

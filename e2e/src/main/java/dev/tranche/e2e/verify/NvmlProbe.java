@@ -11,6 +11,8 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
+import java.util.function.BiFunction;
 import java.util.function.Supplier;
 
 /**
@@ -35,7 +37,30 @@ final class NvmlProbe {
   private static final int PROCESS_535_BYTES = 32;
   private static final byte UNTOUCHED = (byte) 0xA5;
   private static final int SHORT_WAIT_MS = 100;
-  private static final List<Integer> NO_PROCESS = List.of(NvmlCodes.NOT_FOUND);
+
+  /** The node plugin does not work without these. */
+  private static final Set<String> NEEDED =
+      Set.of(
+          "nvmlInit_v2",
+          "nvmlShutdown",
+          "nvmlErrorString",
+          "nvmlDeviceGetCount_v2",
+          "nvmlDeviceGetHandleByIndex_v2",
+          "nvmlDeviceGetUUID",
+          "nvmlDeviceGetName",
+          "nvmlDeviceGetMinorNumber");
+
+  /** Return codes that are answers, too: there is no process, no link, or no event yet. */
+  private static final Map<String, List<Integer>> EXPECTED =
+      Map.of(
+          "nvmlDeviceGetProcessUtilization",
+          List.of(NvmlCodes.NOT_FOUND),
+          "nvmlDeviceGetNvLinkState",
+          List.of(NvmlCodes.INVALID_ARGUMENT, NvmlCodes.NOT_FOUND),
+          "nvmlDeviceGetNvLinkRemotePciInfo_v2",
+          List.of(NvmlCodes.INVALID_ARGUMENT, NvmlCodes.NOT_FOUND),
+          "nvmlEventSetWait_v2",
+          List.of(NvmlCodes.TIMEOUT));
 
   private final Map<String, Asked> asked = new LinkedHashMap<>();
   private final List<Check> missing = new ArrayList<>();
@@ -62,6 +87,10 @@ final class NvmlProbe {
     int of(Function function, long device);
   }
 
+  private interface Answers {
+    List<Of> of(Function function);
+  }
+
   /**
    * Loads the library.
    *
@@ -74,11 +103,11 @@ final class NvmlProbe {
 
   /** Every function in turn; those that need a GPU only where there is one. */
   List<Check> run() {
-    once("nvmlInit_v2", true, List.of(), f -> f.invokeInt(new Object[0]), () -> "started");
+    once("nvmlInit_v2", f -> call(f), () -> "started");
     errorString();
     if (!value("nvmlInit_v2").isEmpty()) {
       started();
-      once("nvmlShutdown", true, List.of(), f -> f.invokeInt(new Object[0]), () -> "done");
+      once("nvmlShutdown", f -> call(f), () -> "done");
     }
     List<Check> checks = new ArrayList<>(asked.values().stream().map(a -> a.check(AREA)).toList());
     checks.addAll(missing);
@@ -86,9 +115,9 @@ final class NvmlProbe {
   }
 
   private void started() {
-    once("nvmlSystemGetDriverVersion", false, List.of(), this::text, this::string);
-    once("nvmlSystemGetNVMLVersion", false, List.of(), this::text, this::string);
-    once("nvmlDeviceGetCount_v2", true, List.of(), this::plain, this::number);
+    once("nvmlSystemGetDriverVersion", this::text, this::string);
+    once("nvmlSystemGetNVMLVersion", this::text, this::string);
+    once("nvmlDeviceGetCount_v2", this::plain, this::number);
     count = value("nvmlDeviceGetCount_v2").isEmpty() ? 0 : out.getInt(0);
     if (count > 0) {
       identity();
@@ -112,52 +141,44 @@ final class NvmlProbe {
   }
 
   private void errorString() {
-    String name = "nvmlErrorString";
-    Optional<Function> function = function(name, true);
-    function.ifPresent(
+    ask(
+        "nvmlErrorString",
         f -> {
           String said = f.invokeString(new Object[] {NvmlCodes.NOT_SUPPORTED}, false);
-          put(name, true, List.of(), List.of(new Of("", NvmlCodes.SUCCESS, said)));
+          return List.of(new Of("", NvmlCodes.SUCCESS, said));
         });
   }
 
   private void identity() {
-    Optional<Function> handle = function("nvmlDeviceGetHandleByIndex_v2", true);
-    handle.ifPresent(
+    ask(
+        "nvmlDeviceGetHandleByIndex_v2",
         f -> {
           List<Of> answers = new ArrayList<>();
           for (int index = 0; index < count; index++) {
-            int code = f.invokeInt(new Object[] {index, out});
+            int code = call(f, index, out);
             if (code == NvmlCodes.SUCCESS) {
               devices.put(index, out.getLong(0));
             }
             answers.add(new Of(Integer.toString(index), code, "has a handle"));
           }
-          put("nvmlDeviceGetHandleByIndex_v2", true, List.of(), answers);
+          return answers;
         });
-    each("nvmlDeviceGetUUID", true, this::text, this::string);
-    each("nvmlDeviceGetName", true, this::text, this::string);
-    each("nvmlDeviceGetMinorNumber", true, this::plain, this::number);
-    each("nvmlDeviceGetPciInfo_v3", false, this::plain, () -> out.getString(PCI_BUS_ID_OFFSET));
+    each("nvmlDeviceGetUUID", this::text, this::string);
+    each("nvmlDeviceGetName", this::text, this::string);
+    each("nvmlDeviceGetMinorNumber", this::plain, this::number);
+    each("nvmlDeviceGetPciInfo_v3", this::plain, () -> out.getString(PCI_BUS_ID_OFFSET));
     each(
         "nvmlDeviceGetCudaComputeCapability",
-        false,
-        (f, device) -> f.invokeInt(new Object[] {device, out, second}),
+        (f, device) -> call(f, device, out, second),
         () -> out.getInt(0) + "." + second.getInt(0));
-    each("nvmlDeviceGetComputeMode", false, this::plain, this::number);
-    function("nvmlDeviceSetComputeMode", false)
-        .ifPresent(
-            f -> {
-              Of there = new Of("", NvmlCodes.SUCCESS, "is there; not called, it changes the GPU");
-              put("nvmlDeviceSetComputeMode", false, List.of(), List.of(there));
-            });
+    each("nvmlDeviceGetComputeMode", this::plain, this::number);
+    ask("nvmlDeviceSetComputeMode", f -> uncalled("not called, it changes the GPU"));
   }
 
   private void figures() {
-    each("nvmlDeviceGetMemoryInfo", false, this::plain, () -> mebibytes(0));
+    each("nvmlDeviceGetMemoryInfo", this::plain, () -> mebibytes(0));
     each(
         "nvmlDeviceGetMemoryInfo_v2",
-        false,
         (f, device) -> {
           out.setInt(0, MEMORY_V2_VERSION);
           return plain(f, device);
@@ -165,7 +186,6 @@ final class NvmlProbe {
         () -> mebibytes(MEMORY_V2_TOTAL_OFFSET));
     each(
         "nvmlDeviceGetAddressingMode",
-        false,
         (f, device) -> {
           out.setInt(0, ADDRESSING_VERSION);
           return plain(f, device);
@@ -176,26 +196,22 @@ final class NvmlProbe {
               case 2 -> "ATS";
               default -> "none";
             });
-    each("nvmlDeviceGetUtilizationRates", false, this::plain, () -> out.getInt(0) + " %");
+    each("nvmlDeviceGetUtilizationRates", this::plain, () -> out.getInt(0) + " %");
     each(
         "nvmlDeviceGetTemperature",
-        false,
-        (f, device) -> f.invokeInt(new Object[] {device, 0, out}),
+        (f, device) -> call(f, device, 0, out),
         () -> out.getInt(0) + " °C");
     each(
         "nvmlDeviceGetPowerUsage",
-        false,
         this::plain,
         () -> String.format(Locale.ROOT, "%.1f W", out.getInt(0) / 1e3));
     each(
         "nvmlDeviceGetCurrentClocksThrottleReasons",
-        false,
         this::plain,
         () -> "0x" + Long.toHexString(out.getLong(0)));
     each(
         "nvmlDeviceGetTotalEccErrors",
-        false,
-        (f, device) -> f.invokeInt(new Object[] {device, 1, 0, out}),
+        (f, device) -> call(f, device, 1, 0, out),
         () -> Long.toString(out.getLong(0)));
   }
 
@@ -203,20 +219,17 @@ final class NvmlProbe {
     for (String which : List.of("Compute", "Graphics", "MPSCompute")) {
       each(
           "nvmlDeviceGet" + which + "RunningProcesses_v3",
-          false,
           (f, device) -> {
             second.setInt(0, LIST_MAX);
-            return f.invokeInt(new Object[] {device, second, out});
+            return call(f, device, second, out);
           },
           () -> second.getInt(0) + " processes");
     }
     each(
         "nvmlDeviceGetProcessUtilization",
-        false,
-        NO_PROCESS,
         (f, device) -> {
           second.setInt(0, LIST_MAX);
-          return f.invokeInt(new Object[] {device, out, second, 0L});
+          return call(f, device, out, second, 0L);
         },
         () -> second.getInt(0) + " samples");
     computing();
@@ -228,12 +241,11 @@ final class NvmlProbe {
   }
 
   private void computing() {
-    Optional<Function> list = function("nvmlDeviceGetComputeRunningProcesses_v3", false);
+    Optional<Function> list = function("nvmlDeviceGetComputeRunningProcesses_v3");
     for (long device : devices.values()) {
       second.setInt(0, LIST_MAX);
       out.setMemory(0, OUT_BYTES, UNTOUCHED);
-      if (list.isEmpty()
-          || list.get().invokeInt(new Object[] {device, second, out}) != NvmlCodes.SUCCESS) {
+      if (list.isEmpty() || call(list.get(), device, second, out) != NvmlCodes.SUCCESS) {
         continue;
       }
       int found = Math.min(second.getInt(0), LIST_MAX);
@@ -247,52 +259,38 @@ final class NvmlProbe {
   private void mig() {
     each(
         "nvmlDeviceGetMigMode",
-        false,
-        (f, device) -> f.invokeInt(new Object[] {device, out, second}),
+        (f, device) -> call(f, device, out, second),
         () -> out.getInt(0) == 1 ? "MIG is on" : "MIG is off");
     Map<Integer, Integer> places = new LinkedHashMap<>();
-    Optional<Function> most = function("nvmlDeviceGetMaxMigDeviceCount", false);
-    most.ifPresent(
-        f -> {
-          List<Of> answers = new ArrayList<>();
-          devices.forEach(
-              (index, device) -> {
-                int code = plain(f, device);
-                places.put(index, code == NvmlCodes.SUCCESS ? out.getInt(0) : 0);
-                answers.add(new Of(Integer.toString(index), code, number()));
-              });
-          put("nvmlDeviceGetMaxMigDeviceCount", false, List.of(), answers);
-        });
-    migHandles(places);
+    ask(
+        "nvmlDeviceGetMaxMigDeviceCount",
+        f ->
+            ofDevices(
+                (index, device) -> {
+                  int code = plain(f, device);
+                  places.put(index, code == NvmlCodes.SUCCESS ? out.getInt(0) : 0);
+                  return new Of(Integer.toString(index), code, number());
+                }));
+    ask(
+        "nvmlDeviceGetMigDeviceHandleByIndex",
+        f ->
+            ofDevices(
+                (index, device) -> migHandles(f, index, device, places.getOrDefault(index, 0))));
     partUuids();
     part("nvmlDeviceGetGpuInstanceId", this::number);
     part("nvmlDeviceGetComputeInstanceId", this::number);
     part("nvmlDeviceGetAttributes_v2", () -> out.getInt(24) + " GPU slices");
   }
 
-  private void migHandles(Map<Integer, Integer> places) {
-    String name = "nvmlDeviceGetMigDeviceHandleByIndex";
-    Optional<Function> handle = function(name, false);
-    handle.ifPresent(
-        f -> {
-          List<Of> answers = new ArrayList<>();
-          devices.forEach(
-              (index, device) -> {
-                int found = 0;
-                for (int place = 0; place < places.getOrDefault(index, 0); place++) {
-                  if (f.invokeInt(new Object[] {device, place, out}) == NvmlCodes.SUCCESS) {
-                    migDevices.put(index + ":" + place, out.getLong(0));
-                    found++;
-                  }
-                }
-                answers.add(
-                    new Of(
-                        Integer.toString(index),
-                        NvmlCodes.SUCCESS,
-                        "has " + found + " MIG devices"));
-              });
-          put(name, false, List.of(), answers);
-        });
+  private Of migHandles(Function function, int index, long device, int places) {
+    int found = 0;
+    for (int place = 0; place < places; place++) {
+      if (call(function, device, place, out) == NvmlCodes.SUCCESS) {
+        migDevices.put(index + ":" + place, out.getLong(0));
+        found++;
+      }
+    }
+    return new Of(Integer.toString(index), NvmlCodes.SUCCESS, "has " + found + " MIG devices");
   }
 
   /** The uuids of MIG devices as NVML writes them. */
@@ -301,7 +299,7 @@ final class NvmlProbe {
   }
 
   private void partUuids() {
-    Optional<Function> uuid = function("nvmlDeviceGetUUID", true);
+    Optional<Function> uuid = function("nvmlDeviceGetUUID");
     for (long device : migDevices.values()) {
       if (uuid.isPresent() && text(uuid.get(), device) == NvmlCodes.SUCCESS) {
         migUuids.add(string());
@@ -310,159 +308,131 @@ final class NvmlProbe {
   }
 
   private void part(String name, Supplier<String> value) {
-    Optional<Function> function = function(name, false);
-    if (function.isEmpty()) {
-      return;
-    }
-    List<Of> answers = new ArrayList<>();
-    migDevices.forEach(
-        (place, device) -> {
-          int code = plain(function.get(), device);
-          answers.add(new Of(place, code, code == NvmlCodes.SUCCESS ? value.get() : ""));
-        });
-    put(
+    ask(
         name,
-        false,
-        List.of(),
-        answers.isEmpty()
-            ? List.of(new Of("", NvmlCodes.SUCCESS, "is there; not called without a MIG device"))
-            : answers);
+        f -> {
+          List<Of> answers = new ArrayList<>();
+          migDevices.forEach(
+              (place, device) -> answers.add(answer(place, plain(f, device), value)));
+          return answers.isEmpty() ? uncalled("not called without a MIG device") : answers;
+        });
   }
 
   private void links() {
     List<Long> handles = List.copyOf(devices.values());
-    Optional<Function> ancestor = function("nvmlDeviceGetTopologyCommonAncestor", false);
-    ancestor.ifPresent(
+    ask(
+        "nvmlDeviceGetTopologyCommonAncestor",
         f -> {
           List<Of> answers = new ArrayList<>();
           for (int other = 1; other < handles.size(); other++) {
-            int code = f.invokeInt(new Object[] {handles.getFirst(), handles.get(other), out});
+            int code = call(f, handles.getFirst(), handles.get(other), out);
             answers.add(new Of("0 and " + other, code, "level " + out.getInt(0)));
           }
-          put(
-              "nvmlDeviceGetTopologyCommonAncestor",
-              false,
-              List.of(),
-              answers.isEmpty()
-                  ? List.of(new Of("", NvmlCodes.SUCCESS, "is there; not called for one GPU"))
-                  : answers);
+          return answers.isEmpty() ? uncalled("not called for one GPU") : answers;
         });
-    List<Integer> noLink = List.of(NvmlCodes.INVALID_ARGUMENT, NvmlCodes.NOT_FOUND);
     each(
         "nvmlDeviceGetNvLinkState",
-        false,
-        noLink,
-        (f, device) -> f.invokeInt(new Object[] {device, 0, out}),
+        (f, device) -> call(f, device, 0, out),
         () -> "link 0 is " + (out.getInt(0) == 1 ? "on" : "off"));
     each(
         "nvmlDeviceGetNvLinkRemotePciInfo_v2",
-        false,
-        noLink,
-        (f, device) -> f.invokeInt(new Object[] {device, 0, out}),
+        (f, device) -> call(f, device, 0, out),
         () -> "link 0 has another end");
   }
 
   private void events() {
-    once("nvmlEventSetCreate", false, List.of(), this::plain, () -> "made a set");
+    once("nvmlEventSetCreate", this::plain, () -> "made a set");
     boolean made = !value("nvmlEventSetCreate").isEmpty();
     long set = made ? out.getLong(0) : 0;
     each(
         "nvmlDeviceGetSupportedEventTypes",
-        false,
         this::plain,
         () -> "0x" + Long.toHexString(out.getLong(0)));
     if (!made) {
       return;
     }
-    Optional<Function> types = function("nvmlDeviceGetSupportedEventTypes", false);
+    Optional<Function> types = function("nvmlDeviceGetSupportedEventTypes");
     each(
         "nvmlDeviceRegisterEvents",
-        false,
         (f, device) -> {
           boolean told = types.isPresent() && plain(types.get(), device) == NvmlCodes.SUCCESS;
           // XIDs and double bit errors, as far as the GPU has them.
           long wanted = told ? out.getLong(0) & (8 | 2) : 8;
-          return f.invokeInt(new Object[] {device, wanted, set});
+          return call(f, device, wanted, set);
         },
         () -> "registered");
-    once(
-        "nvmlEventSetWait_v2",
-        false,
-        List.of(NvmlCodes.TIMEOUT),
-        f -> f.invokeInt(new Object[] {set, out, SHORT_WAIT_MS}),
-        () -> "told an event");
-    once(
-        "nvmlEventSetFree",
-        false,
-        List.of(),
-        f -> f.invokeInt(new Object[] {set}),
-        () -> "freed it");
+    once("nvmlEventSetWait_v2", f -> call(f, set, out, SHORT_WAIT_MS), () -> "told an event");
+    once("nvmlEventSetFree", f -> call(f, set), () -> "freed it");
   }
 
-  private void once(
-      String name, boolean needed, List<Integer> expected, Call call, Supplier<String> value) {
-    function(name, needed)
+  private void once(String name, Call call, Supplier<String> value) {
+    ask(name, f -> List.of(answer("", call.of(f), value)));
+  }
+
+  private void each(String name, DeviceCall call, Supplier<String> value) {
+    function(name)
+        .filter(f -> !devices.isEmpty())
         .ifPresent(
-            f -> {
-              int code = call.of(f);
-              String told = code == NvmlCodes.SUCCESS ? value.get() : "";
-              put(name, needed, expected, List.of(new Of("", code, told)));
-            });
+            f ->
+                put(
+                    name,
+                    ofDevices(
+                        (index, device) ->
+                            answer(Integer.toString(index), call.of(f, device), value))));
   }
 
-  private void each(String name, boolean needed, DeviceCall call, Supplier<String> value) {
-    each(name, needed, List.of(), call, value);
+  private static Of answer(String of, int code, Supplier<String> value) {
+    return new Of(of, code, code == NvmlCodes.SUCCESS ? value.get() : "");
   }
 
-  private void each(
-      String name,
-      boolean needed,
-      List<Integer> expected,
-      DeviceCall call,
-      Supplier<String> value) {
-    Optional<Function> function = function(name, needed);
-    if (function.isEmpty() || devices.isEmpty()) {
-      return;
-    }
-    List<Of> answers = new ArrayList<>();
-    devices.forEach(
-        (index, device) -> {
-          int code = call.of(function.get(), device);
-          String told = code == NvmlCodes.SUCCESS ? value.get() : "";
-          answers.add(new Of(Integer.toString(index), code, told));
-        });
-    put(name, needed, expected, answers);
+  private static List<Of> uncalled(String why) {
+    return List.of(new Of("", NvmlCodes.SUCCESS, "is there; " + why));
   }
 
-  private void put(String name, boolean needed, List<Integer> expected, List<Of> answers) {
-    asked.put(name, new Asked(name, needed, expected, answers));
+  private List<Of> ofDevices(BiFunction<Integer, Long, Of> answer) {
+    return devices.entrySet().stream()
+        .map(device -> answer.apply(device.getKey(), device.getValue()))
+        .toList();
   }
 
-  private Optional<Function> function(String name, boolean needed) {
+  private void ask(String name, Answers answers) {
+    function(name).ifPresent(f -> put(name, answers.of(f)));
+  }
+
+  private void put(String name, List<Of> answers) {
+    var expected = EXPECTED.getOrDefault(name, List.of());
+    asked.put(name, new Asked(name, NEEDED.contains(name), expected, answers));
+  }
+
+  private Optional<Function> function(String name) {
     try {
       return Optional.of(library.getFunction(name));
     } catch (UnsatisfiedLinkError absent) {
       if (missing.stream().noneMatch(check -> check.name().equals(name))) {
-        missing.add(Asked.missing(AREA, name, needed));
+        missing.add(Asked.missing(AREA, name, NEEDED.contains(name)));
       }
       return Optional.empty();
     }
   }
 
+  private static int call(Function function, Object... arguments) {
+    return function.invokeInt(arguments);
+  }
+
   private int plain(Function function) {
-    return function.invokeInt(new Object[] {out});
+    return call(function, out);
   }
 
   private int plain(Function function, long device) {
-    return function.invokeInt(new Object[] {device, out});
+    return call(function, device, out);
   }
 
   private int text(Function function) {
-    return function.invokeInt(new Object[] {out, TEXT_BYTES});
+    return call(function, out, TEXT_BYTES);
   }
 
   private int text(Function function, long device) {
-    return function.invokeInt(new Object[] {device, out, TEXT_BYTES});
+    return call(function, device, out, TEXT_BYTES);
   }
 
   private String string() {

@@ -1,5 +1,6 @@
 package dev.tranche.e2e.verify;
 
+import dev.tranche.e2e.kubelet.FakeKubelet;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
@@ -37,11 +38,11 @@ final class PluginRun implements AutoCloseable {
       """;
 
   private final Path folder;
-  private final Kubelet kubelet;
+  private final FakeKubelet kubelet;
   private final Process process;
   private final HttpClient http = HttpClient.newHttpClient();
 
-  private PluginRun(Path folder, Kubelet kubelet, Process process) {
+  private PluginRun(Path folder, FakeKubelet kubelet, Process process) {
     this.folder = folder;
     this.kubelet = kubelet;
     this.process = process;
@@ -58,7 +59,9 @@ final class PluginRun implements AutoCloseable {
     // Sockets have short paths.
     Path folder = Files.createTempDirectory("tranche-verify");
     Path config = Files.writeString(folder.resolve("config.yaml"), shared ? CONFIG : "version: v1");
-    Kubelet kubelet = new Kubelet(folder);
+    Path socket = folder.resolve("kubelet.sock");
+    Path podResources = folder.resolve("pod-resources.sock");
+    FakeKubelet kubelet = new FakeKubelet(socket, podResources);
     List<String> command =
         new ArrayList<>(
             List.of(
@@ -74,8 +77,8 @@ final class PluginRun implements AutoCloseable {
     command.addAll(
         List.of(
             "--config-file=" + config,
-            "--kubelet-socket=" + kubelet.socket(),
-            "--pod-resources-socket=" + kubelet.podResources(),
+            "--kubelet-socket=" + socket,
+            "--pod-resources-socket=" + podResources,
             "--state-dir=" + folder.resolve("state"),
             "--cdi-root=" + folder.resolve("cdi"),
             "--driver-root=" + options.driverRoot(),
@@ -99,7 +102,7 @@ final class PluginRun implements AutoCloseable {
         && !variable.startsWith("TRANCHE_FAKENVML_");
   }
 
-  Kubelet kubelet() {
+  FakeKubelet kubelet() {
     return kubelet;
   }
 

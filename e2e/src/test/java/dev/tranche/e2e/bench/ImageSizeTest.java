@@ -6,7 +6,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
-import java.io.EOFException;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.Random;
@@ -72,6 +71,7 @@ class ImageSizeTest {
     byte[] image = image(LAYER);
     byte[] part = Arrays.copyOf(image, image.length / 2);
     assertThatThrownBy(() -> ImageSize.read(new ByteArrayInputStream(part)))
-        .isInstanceOf(EOFException.class);
+        .isInstanceOf(IOException.class)
+        .hasMessageContaining("Truncated");
   }
 }

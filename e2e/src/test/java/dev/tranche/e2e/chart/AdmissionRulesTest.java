@@ -1,5 +1,6 @@
 package dev.tranche.e2e.chart;
 
+import static dev.tranche.e2e.chart.Chart.documents;
 import static java.util.stream.Collectors.joining;
 import static org.assertj.core.api.Assertions.assertThat;
 
@@ -314,9 +315,8 @@ class AdmissionRulesTest {
   }
 
   private static List<HasMetadata> rendered(Map<String, Object> values) {
-    String text =
-        new Rendering("none", "none", "tranche", values).render(Path.of("../charts/tranche"));
-    return Stream.of(text.split("\n---\n"))
+    String text = Chart.render(values);
+    return documents(text)
         .filter(document -> document.contains("admissionregistration.k8s.io/v1"))
         .map(document -> (HasMetadata) Serialization.unmarshal(document))
         .toList();

@@ -1,10 +1,10 @@
 package dev.tranche.e2e.chart;
 
+import static dev.tranche.e2e.chart.Chart.documents;
 import static java.util.Objects.requireNonNull;
 
 import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.client.utils.Serialization;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Predicate;
@@ -67,9 +67,8 @@ final class Alerts {
             true,
             "config.map.any",
             MPS);
-    String text =
-        new Rendering("none", "none", "tranche", values).render(Path.of("../charts/tranche"));
-    return Stream.of(text.split("\n---\n"))
+    String text = Chart.render(values);
+    return documents(text)
         .filter(document -> document.contains("kind: PrometheusRule"))
         .map(rule -> Serialization.unmarshal(rule, GenericKubernetesResource.class))
         .map(rule -> map(rule.getAdditionalProperties().get("spec")))

@@ -4,6 +4,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import static java.util.Objects.requireNonNull;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.install.Shell;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import org.junit.jupiter.api.Test;
@@ -56,13 +57,6 @@ class AlertsIT {
   }
 
   private static String promtool(Path folder, String arguments) throws Exception {
-    Process process =
-        new ProcessBuilder("bash", "-c", "\"$(" + PROMTOOL + ")\" " + arguments)
-            .directory(folder.toFile())
-            .redirectErrorStream(true)
-            .start();
-    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
-    assertThat(process.waitFor()).as(said).isZero();
-    return said;
+    return Shell.run(folder, "\"$(" + PROMTOOL + ")\" " + arguments).orFail();
   }
 }

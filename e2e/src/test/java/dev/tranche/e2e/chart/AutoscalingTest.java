@@ -1,5 +1,7 @@
 package dev.tranche.e2e.chart;
 
+import static dev.tranche.e2e.chart.Chart.documents;
+import static dev.tranche.e2e.chart.Chart.render;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
@@ -9,11 +11,9 @@ import io.fabric8.kubernetes.api.model.GenericKubernetesResource;
 import io.fabric8.kubernetes.api.model.Toleration;
 import io.fabric8.kubernetes.api.model.apps.DaemonSet;
 import io.fabric8.kubernetes.client.utils.Serialization;
-import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -21,7 +21,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the chart tells autoscalers follows from the config that their nodes will have. */
 class AutoscalingTest {
-  private static final Path CHART = Path.of("../charts/tranche");
   private static final String ONE = "g5.xlarge";
   private static final String FOUR = "g5.12xlarge";
 
@@ -179,7 +178,7 @@ class AutoscalingTest {
     values.put("autoscaling.taints[0].value", "ml");
     values.put("autoscaling.taints[0].effect", "NoExecute");
     List<DaemonSet> sets =
-        Stream.of(render(values).split("\n---\n"))
+        documents(render(values))
             .filter(text -> text.contains("\nkind: DaemonSet\n"))
             .map(text -> Serialization.unmarshal(text, DaemonSet.class))
             .toList();
@@ -212,7 +211,7 @@ class AutoscalingTest {
     values.put("autoscaling.taints[0].value", "present");
     values.put("autoscaling.taints[0].effect", "NoSchedule");
     Map<String, String> data =
-        Stream.of(render(values).split("\n---\n"))
+        documents(render(values))
             .filter(text -> text.contains("name: tranche-node-templates\n"))
             .map(text -> Serialization.unmarshal(text, ConfigMap.class).getData())
             .findFirst()
@@ -322,16 +321,12 @@ class AutoscalingTest {
 
   /** Of the NodeOverlay that names the instance type. */
   private static Map<String, Object> capacity(String rendered, String instanceType) {
-    return Stream.of(rendered.split("\n---\n"))
+    return documents(rendered)
         .filter(text -> text.contains("\nkind: NodeOverlay\n"))
         .filter(text -> text.contains('"' + instanceType + '"'))
         .map(text -> Serialization.unmarshal(text, GenericKubernetesResource.class))
         .map(overlay -> overlay.<Map<String, Object>>get("spec", "capacity"))
         .findFirst()
         .orElseThrow();
-  }
-
-  private static String render(Map<String, Object> values) {
-    return new Rendering("none", "none", "tranche", values).render(CHART);
   }
 }

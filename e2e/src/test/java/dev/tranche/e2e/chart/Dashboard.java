@@ -10,7 +10,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 
 /**
  * One of the chart's dashboards, as Grafana reads it.
@@ -86,6 +85,6 @@ public record Dashboard(String name, JsonNode json) {
   }
 
   static Stream<JsonNode> stream(JsonNode array) {
-    return StreamSupport.stream(array.spliterator(), false);
+    return array.valueStream();
   }
 }

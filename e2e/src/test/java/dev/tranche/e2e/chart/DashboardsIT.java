@@ -3,6 +3,7 @@ package dev.tranche.e2e.chart;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

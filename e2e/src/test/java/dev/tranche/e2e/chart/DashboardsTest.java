@@ -1,9 +1,11 @@
 package dev.tranche.e2e.chart;
 
+import static dev.tranche.e2e.chart.Chart.documents;
+import static dev.tranche.e2e.chart.Chart.render;
+import static dev.tranche.e2e.chart.Chart.renderFile;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.marcnuri.helm.Helm;
 import io.fabric8.kubernetes.api.model.ConfigMap;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.io.IOException;
@@ -23,7 +25,6 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
 
 class DashboardsTest {
-  private static final Path CHART = Path.of("../charts/tranche");
   private static final int COLUMNS = 24;
   private static final Pattern METRIC = Pattern.compile("\\b(tranche|scheduler)_[a-z_]+");
   private static final Pattern VARIABLE = Pattern.compile("\\$\\{?([a-z_]+)");
@@ -202,17 +203,10 @@ class DashboardsTest {
   @Test
   void configMaps_haveTheSidecarsLabel_whereValuesAreReused(@TempDir Path folder)
       throws IOException {
-    Path values = folder.resolve("values.yaml");
-    Files.writeString(
-        values,
-        "grafanaDashboards: {enabled: true, labels: null, annotations: null, namespace: null}");
     String rendered =
-        new Helm(CHART)
-            .template()
-            .withNamespace("tranche")
-            .withKubeVersion("v1.34.4")
-            .withValuesFile(values)
-            .call();
+        renderFile(
+            folder,
+            "grafanaDashboards: {enabled: true, labels: null, annotations: null, namespace: null}");
     assertThat(configMaps(rendered))
         .hasSameSizeAs(dashboards())
         .allSatisfy(
@@ -223,13 +217,9 @@ class DashboardsTest {
   }
 
   private static List<ConfigMap> configMaps(String rendered) {
-    return Stream.of(rendered.split("\n---\n"))
+    return documents(rendered)
         .filter(document -> document.contains("-dashboard-"))
         .map(document -> Serialization.unmarshal(document, ConfigMap.class))
         .toList();
-  }
-
-  private static String render(Map<String, Object> values) {
-    return new Rendering("none", "none", "tranche", values).render(CHART);
   }
 }

@@ -41,6 +41,6 @@ class HooksIT {
   }
 
   private static String template(String name, String values) throws Exception {
-    return Shell.helmTemplate(values + " -s templates/" + name + ".yaml");
+    return Chart.helmTemplate(values + " -s templates/" + name + ".yaml");
   }
 }

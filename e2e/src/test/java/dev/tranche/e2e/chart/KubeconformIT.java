@@ -2,6 +2,7 @@ package dev.tranche.e2e.chart;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -16,7 +17,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What the chart renders, held against the schemas of the API and of others' resources. */
 class KubeconformIT {
-  private static final Path CHART = Path.of("../charts/tranche");
   private static final String KARPENTER =
       "--set autoscaling.karpenter.enabled=true,autoscaling.karpenter.nodeClass.clusterName=mine"
           + " --set-json 'autoscaling.instanceTypes={\"g5.xlarge\": 1, \"g5.12xlarge\": 4,"
@@ -58,7 +58,7 @@ class KubeconformIT {
   @ParameterizedTest
   @FieldSource("RENDERINGS")
   void plainYaml_conforms(Rendering rendering) throws Exception {
-    conforms(rendering.render(CHART));
+    conforms(rendering.render(Chart.FOLDER));
   }
 
   @ParameterizedTest
@@ -88,7 +88,7 @@ class KubeconformIT {
         EVERYTHING,
       })
   void valuesTogether_conform(String values) throws Exception {
-    conforms(Shell.helmTemplate(values));
+    conforms(Chart.helmTemplate(values));
   }
 
   /** A check that passes everything would pass these. */
@@ -110,7 +110,7 @@ class KubeconformIT {
     "kind: NodePool, kind: NodePole",
   })
   void misspeltField_isFound(String right, String wrong) throws Exception {
-    String rendered = Shell.helmTemplate(EVERYTHING);
+    String rendered = Chart.helmTemplate(EVERYTHING);
     assertThat(rendered).contains(right);
     var verdict = check(rendered.replace(right, wrong));
     assertThat(verdict.status()).as(verdict.said()).isNotZero();
@@ -119,8 +119,8 @@ class KubeconformIT {
   @Test
   void everything_isOfEveryKindThatTheChartHas() throws Exception {
     // cert-manager makes the Secrets, or the chart does.
-    String rendered = Shell.helmTemplate(EVERYTHING) + Shell.helmTemplate("");
-    try (var templates = Files.walk(CHART.resolve("templates"))) {
+    String rendered = Chart.helmTemplate(EVERYTHING) + Chart.helmTemplate("");
+    try (var templates = Files.walk(Chart.FOLDER.resolve("templates"))) {
       for (Path template : templates.filter(file -> file.toString().endsWith(".yaml")).toList()) {
         Files.readString(template)
             .lines()

@@ -1,5 +1,6 @@
 package dev.tranche.e2e.chart;
 
+import static dev.tranche.e2e.chart.Chart.render;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
@@ -73,9 +74,5 @@ class MonitoringTest {
         .contains("    release: prometheus")
         .contains("- {port: metrics, interval: 30s}")
         .contains("- {name: metrics, port: 9090, targetPort: metrics}");
-  }
-
-  private static String render(Map<String, Object> values) {
-    return new Rendering("none", "none", "tranche", values).render(Path.of("../charts/tranche"));
   }
 }

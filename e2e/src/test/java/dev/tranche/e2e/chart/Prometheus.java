@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.e2e.bench.plane.ControlPlane;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.Shell;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -1,5 +1,7 @@
 package dev.tranche.e2e.chart;
 
+import static dev.tranche.e2e.chart.Chart.documents;
+import static dev.tranche.e2e.chart.Chart.render;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.assertj.core.api.InstanceOfAssertFactories.STRING;
@@ -8,14 +10,12 @@ import com.marcnuri.helm.Helm;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.Map;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.FieldSource;
 
 class RenderingTest {
-  private static final Path CHART = Path.of("../charts/tranche");
   static final Iterable<Rendering> RENDERINGS = Rendering.ALL;
 
   @ParameterizedTest
@@ -23,12 +23,12 @@ class RenderingTest {
   void deploy_equalsTheRenderedChart(Rendering rendering) {
     assertThat(rendering.committed(Path.of("../deploy")))
         .as("deploy/%s: write it anew with ./check --render", rendering.file())
-        .isEqualTo(rendering.render(CHART));
+        .isEqualTo(rendering.render(Chart.FOLDER));
   }
 
   @Test
   void chart_passesHelmsLinter() {
-    var lint = new Helm(CHART).lint().strict().call();
+    var lint = new Helm(Chart.FOLDER).lint().strict().call();
     assertThat(lint.isFailed()).as("%s", lint.getMessages()).isFalse();
   }
 
@@ -194,7 +194,7 @@ class RenderingTest {
     var closed = new HashMap<String, Object>();
     closed.put("guard.failurePolicy", "Fail");
     closed.put("guard.exemptNamespaces[0]", "cni");
-    assertThat(render(closed).split("\n---\n"))
+    assertThat(documents(render(closed)))
         .filteredOn(document -> document.contains("kind: MutatingWebhookConfiguration"))
         .singleElement(STRING)
         .contains("values: [\"tranche\",\"kube-system\",\"cni\"")
@@ -284,7 +284,7 @@ class RenderingTest {
     assertThat(render(Map.of())).doesNotContain("tranche-extender-verbs", "POD_IP");
     String service = render(Map.of("extender.mode", "service"));
     String verbs =
-        Stream.of(service.split("\n---\n"))
+        documents(service)
             .filter(document -> document.contains("name: tranche-extender-verbs\n"))
             .findFirst()
             .orElseThrow();
@@ -310,7 +310,7 @@ class RenderingTest {
     values.put("config.map.any", MPS);
     String theirs = render(values);
     values.put("namespaceOverride", "");
-    String own = new Rendering("none", "none", "gpus", values).render(CHART);
+    String own = new Rendering("none", "none", "gpus", values).render(Chart.FOLDER);
     assertThat(withoutNamespace(theirs)).isEqualTo(withoutNamespace(own));
   }
 
@@ -331,9 +331,5 @@ class RenderingTest {
     values.put("extender.mode", "service");
     values.put("networkPolicies.schedulerCidrs[0]", "10.0.0.0/24");
     assertThat(render(values)).doesNotContain("10259", "port: scheduler");
-  }
-
-  private static String render(Map<String, Object> values) {
-    return new Rendering("none", "none", "tranche", values).render(CHART);
   }
 }

@@ -1,5 +1,7 @@
 package dev.tranche.e2e.chart;
 
+import static dev.tranche.e2e.chart.Chart.documents;
+
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.ServiceAccount;
 import io.fabric8.kubernetes.api.model.rbac.ClusterRole;
@@ -14,7 +16,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Stream;
 
 /**
  * What each ServiceAccount of a rendering may do, a line {@code | account | where | what | verbs |}
@@ -28,7 +29,7 @@ final class Rights {
 
   static List<String> of(String yaml) {
     List<HasMetadata> objects =
-        Stream.of(yaml.split("\n---\n"))
+        documents(yaml)
             .filter(document -> document.contains("\nkind: "))
             .map(document -> (HasMetadata) Serialization.unmarshal(document))
             .toList();

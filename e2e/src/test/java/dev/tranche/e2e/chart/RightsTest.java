@@ -1,5 +1,7 @@
 package dev.tranche.e2e.chart;
 
+import static dev.tranche.e2e.chart.Chart.documents;
+import static dev.tranche.e2e.chart.Chart.render;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.fabric8.kubernetes.api.model.PodSpec;
@@ -16,7 +18,6 @@ import org.junit.jupiter.api.Test;
 
 /** docs/rbac.md tells what is rendered, no more and no less. */
 class RightsTest {
-  private static final Path CHART = Path.of("../charts/tranche");
 
   @Test
   void documentedRights_areThoseOfTheRendering() throws IOException {
@@ -74,7 +75,7 @@ class RightsTest {
   void secretsThatTheWebhookWrites_areMadeByTheChart_withoutData() {
     for (Map<String, Object> mode : MODES) {
       List<String> made =
-          Stream.of(render(mode).split("\n---\n"))
+          documents(render(mode))
               .filter(document -> document.contains("\nkind: Secret\n"))
               .peek(document -> assertThat(document).doesNotContain("\ndata:", "\ntype:"))
               .map(document -> Serialization.unmarshal(document, Secret.class))
@@ -109,7 +110,7 @@ class RightsTest {
   @Test
   void webhookAndExtender_fitTheLevelRestricted() {
     List<PodSpec> specs =
-        Stream.of(render(Map.of()).split("\n---\n"))
+        documents(render(Map.of()))
             .filter(document -> document.contains("\nkind: Deployment\n"))
             .map(text -> Serialization.unmarshal(text, Deployment.class))
             .map(deployment -> deployment.getSpec().getTemplate().getSpec())
@@ -140,7 +141,7 @@ class RightsTest {
         .filteredOn(rendering -> !rendering.namespace().equals("kube-system"))
         .allSatisfy(
             rendering ->
-                assertThat(rendering.render(CHART))
+                assertThat(rendering.render(Chart.FOLDER))
                     .contains(
                         "pod-security.kubernetes.io/enforce: "
                             + (rendering.file().startsWith("guard")
@@ -158,9 +159,5 @@ class RightsTest {
         .filter(line -> line.startsWith("| `"))
         .map(line -> line.substring(0, line.lastIndexOf('|', line.length() - 2) + 1))
         .toList();
-  }
-
-  private static String render(Map<String, Object> values) {
-    return new Rendering("none", "none", "tranche", values).render(CHART);
   }
 }

@@ -1,9 +1,11 @@
 package dev.tranche.e2e.chart;
 
+import static dev.tranche.e2e.chart.Chart.documents;
+import static dev.tranche.e2e.chart.Chart.render;
+import static dev.tranche.e2e.chart.Chart.renderFile;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
-import com.marcnuri.helm.Helm;
 import io.fabric8.kubernetes.client.utils.Serialization;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -22,7 +24,6 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /** What may be written into the chart's values, and what Helm says of the rest. */
 class ValuesSchemaTest {
-  private static final Path CHART = Path.of("../charts/tranche");
 
   /** Helm's own, in no chart's values. */
   private static final String GLOBAL = "global";
@@ -162,9 +163,8 @@ class ValuesSchemaTest {
               configurationAnnotations: {admissions.enforcer/disabled: true}
             extender: {podAnnotations: {prometheus.io/port: 1}, podLabels: {e: 3}}
             """);
-    for (String document : rendered.split("\n---\n")) {
-      metadata(map(Serialization.unmarshal(document, Map.class)));
-    }
+    documents(rendered)
+        .forEach(document -> metadata(map(Serialization.unmarshal(document, Map.class))));
     assertThat(rendered)
         .contains("common: \"1\"", "account: \"true\"", "plugin: \"true\"")
         .contains("admissions.enforcer/disabled: \"true\"");
@@ -289,21 +289,6 @@ class ValuesSchemaTest {
   }
 
   private static Map<String, Object> tree(String file) throws IOException {
-    return map(Serialization.unmarshal(Files.readString(CHART.resolve(file)), Map.class));
-  }
-
-  private static String render(Map<String, Object> values) {
-    return new Rendering("none", "none", "tranche", values).render(CHART);
-  }
-
-  private static String renderFile(Path folder, String values) throws IOException {
-    Path file = Files.writeString(folder.resolve("values.yaml"), values);
-    return new Helm(CHART)
-        .template()
-        .withName("tranche")
-        .withNamespace("tranche")
-        .withKubeVersion("v1.34.4")
-        .withValuesFile(file)
-        .call();
+    return map(Serialization.unmarshal(Files.readString(Chart.FOLDER.resolve(file)), Map.class));
   }
 }

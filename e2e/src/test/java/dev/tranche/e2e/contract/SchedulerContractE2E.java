@@ -23,7 +23,6 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Order;
@@ -260,6 +259,6 @@ class SchedulerContractE2E {
 
   private static List<String> nodesShownFor(String pod) {
     JsonNode names = extender.filtersOf(pod).getFirst().get("NodeNames");
-    return StreamSupport.stream(names.spliterator(), false).map(JsonNode::asText).toList();
+    return names.valueStream().map(JsonNode::asText).toList();
   }
 }

@@ -4,8 +4,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import dev.tranche.e2e.install.Shell;
 import dev.tranche.e2e.kubectl.FakeCluster.Ended;
-import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
@@ -234,7 +234,7 @@ class KubectlPluginIT {
     Ended ended = cluster.run("support-bundle", "--file", "bundle.tar.gz");
     assertThat(ended.status()).as(ended.errors()).isZero();
     assertThat(ended.out()).isEqualTo("bundle.tar.gz\n");
-    String content = unpacked();
+    String content = Shell.run(folder, "tar xzOf bundle.tar.gz").orFail();
     assertThat(content)
         .contains("REDACTED", "NODE   GPUS", "nodes is forbidden")
         .doesNotContain("abc123", "eyJ", "c2lnbmF0");
@@ -242,17 +242,6 @@ class KubectlPluginIT {
     assertThat(Files.getPosixFilePermissions(folder.resolve("bundle.tar.gz")))
         .as("others on this machine")
         .hasSize(2);
-  }
-
-  private String unpacked() throws IOException, InterruptedException {
-    Process tar =
-        new ProcessBuilder("tar", "xzOf", folder.resolve("bundle.tar.gz").toString())
-            .redirectErrorStream(true)
-            .start();
-    String content =
-        new String(tar.getInputStream().readAllBytes(), java.nio.charset.StandardCharsets.UTF_8);
-    assertThat(tar.waitFor()).as(content).isZero();
-    return content;
   }
 
   @ParameterizedTest

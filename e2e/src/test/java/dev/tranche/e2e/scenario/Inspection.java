@@ -11,7 +11,6 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
-import java.util.stream.StreamSupport;
 
 /** What every extender replica believes of every GPU, by the read API. */
 public record Inspection(List<JsonNode> replicas) {
@@ -67,7 +66,8 @@ public record Inspection(List<JsonNode> replicas) {
         .filter(isOn(node))
         .forEach(
             gpu ->
-                stream(gpu.get("holders"))
+                gpu.get("holders")
+                    .valueStream()
                     .filter(hold -> hold.get("stage").asText().equals("Confirmed"))
                     .forEach(
                         hold ->
@@ -87,10 +87,6 @@ public record Inspection(List<JsonNode> replicas) {
   }
 
   private static Stream<JsonNode> gpus(JsonNode replica) {
-    return stream(replica.get("items"));
-  }
-
-  private static Stream<JsonNode> stream(JsonNode array) {
-    return StreamSupport.stream(array.spliterator(), false);
+    return replica.get("items").valueStream();
   }
 }

@@ -7,6 +7,7 @@ import dev.tranche.api.Names;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
+import dev.tranche.e2e.install.Shell;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.SecretBuilder;
 import java.io.ByteArrayInputStream;
@@ -144,7 +145,7 @@ class KubectlPluginE2E extends Scenario {
       Path file = folder.resolve("bundle.tar.gz");
       Ended made = run(List.of("support-bundle", "--file", file.toString()));
       assertThat(made.status()).as(made.toString()).isZero();
-      String content = unpacked(file);
+      String content = Shell.run(folder, "tar xvzOf bundle.tar.gz").orFail();
       assertThat(content)
           .contains("kubectl-tranche ", "\"cluster\" : {", "MutatingWebhookConfiguration")
           .contains("--policy=load")
@@ -153,14 +154,6 @@ class KubectlPluginE2E extends Scenario {
     } finally {
       kubectl("-n", Tranche.NAMESPACE, "delete", "secret", "secret-of-" + namespace);
     }
-  }
-
-  private static String unpacked(Path file) throws Exception {
-    Process tar =
-        new ProcessBuilder("tar", "xvzOf", file.toString()).redirectErrorStream(true).start();
-    String content = new String(tar.getInputStream().readAllBytes(), UTF_8);
-    assertThat(tar.waitFor()).isZero();
-    return content;
   }
 
   private Ended plugin(String... words) throws Exception {

@@ -9,19 +9,18 @@ import dev.tranche.e2e.install.PodSpecs;
 import dev.tranche.e2e.install.Tranche;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.LocalPortForward;
-import java.io.ByteArrayInputStream;
+import io.vertx.core.Vertx;
+import io.vertx.core.buffer.Buffer;
+import io.vertx.core.http.HttpClient;
+import io.vertx.core.http.HttpClientOptions;
+import io.vertx.core.http.HttpClientRequest;
+import io.vertx.core.http.RequestOptions;
+import io.vertx.core.net.PemTrustOptions;
+import io.vertx.core.net.SocketAddress;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
-import java.security.KeyStore;
-import java.security.cert.CertificateFactory;
-import java.util.List;
-import javax.net.ssl.SNIHostName;
-import javax.net.ssl.SSLContext;
-import javax.net.ssl.SSLSocket;
-import javax.net.ssl.TrustManagerFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Order;
@@ -33,8 +32,11 @@ class ReadApiE2E extends Scenario {
   private static final int PORT = 9444;
   private static final String SERVICE = "tranche-extender." + Tranche.NAMESPACE + ".svc";
 
+  private final Vertx vertx = Vertx.vertx();
+
   @AfterEach
   void unbind() {
+    vertx.close().await();
     kubectl("delete", "clusterrolebinding", "--ignore-not-found", "viewer-" + namespace);
   }
 
@@ -120,58 +122,47 @@ class ReadApiE2E extends Scenario {
    * As {@code curl --cacert --connect-to} does: the certificate is the Service's, wherever the
    * connection goes.
    */
-  private static LocalApi.Answer remote(LocalPortForward forward, @Nullable String token) {
-    try (var socket =
-        (SSLSocket)
-            trusting()
-                .getSocketFactory()
-                .createSocket(InetAddress.getLoopbackAddress(), forward.getLocalPort())) {
-      socket.setSoTimeout(20_000);
-      var parameters = socket.getSSLParameters();
-      parameters.setServerNames(List.of(new SNIHostName(SERVICE)));
-      socket.setSSLParameters(parameters);
-      String authorization = token == null ? "" : "Authorization: Bearer " + token + "\r\n";
-      String request =
-          "GET /api/v1/gpus HTTP/1.1\r\nHost: %s\r\n%sConnection: close\r\n\r\n"
-              .formatted(SERVICE, authorization);
-      socket.getOutputStream().write(request.getBytes(StandardCharsets.UTF_8));
-      var text = new String(socket.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-      return new LocalApi.Answer(
-          Integer.parseInt(text.split(" ", 3)[1]), text.substring(text.indexOf("\r\n\r\n") + 4));
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
+  private LocalApi.Answer remote(LocalPortForward forward, @Nullable String token) {
+    var request =
+        new RequestOptions()
+            .setServer(SocketAddress.inetSocketAddress(forward.getLocalPort(), "127.0.0.1"))
+            .setHost(SERVICE)
+            .setPort(443)
+            .setURI("/api/v1/gpus");
+    if (token != null) {
+      request.putHeader("Authorization", "Bearer " + token);
+    }
+    HttpClient http =
+        vertx.createHttpClient(
+            new HttpClientOptions()
+                .setSsl(true)
+                .setTrustOptions(new PemTrustOptions().addCertValue(Buffer.buffer(authority()))));
+    try {
+      return http.request(request)
+          .compose(HttpClientRequest::send)
+          .compose(
+              answer ->
+                  answer
+                      .body()
+                      .map(body -> new LocalApi.Answer(answer.statusCode(), body.toString())))
+          .await(20, TimeUnit.SECONDS);
+    } catch (TimeoutException e) {
+      throw new AssertionError(e);
+    } finally {
+      http.close().await();
     }
   }
 
-  /** The authority that the node plugins trust, too. */
-  private static SSLContext trusting() throws IOException {
-    String pem =
-        tranche()
-            .client()
-            .configMaps()
-            .inNamespace(Tranche.NAMESPACE)
-            .withName("tranche-ca")
-            .get()
-            .getData()
-            .get("ca.crt");
-    try {
-      var certificates =
-          CertificateFactory.getInstance("X.509")
-              .generateCertificates(new ByteArrayInputStream(pem.getBytes(StandardCharsets.UTF_8)));
-      var store = KeyStore.getInstance(KeyStore.getDefaultType());
-      store.load(null, null);
-      int index = 0;
-      for (var certificate : certificates) {
-        store.setCertificateEntry("ca-" + index++, certificate);
-      }
-      var managers = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
-      managers.init(store);
-      var context = SSLContext.getInstance("TLS");
-      context.init(null, managers.getTrustManagers(), null);
-      return context;
-    } catch (GeneralSecurityException e) {
-      throw new AssertionError(e);
-    }
+  /** That the node plugins trust, too. */
+  private static String authority() {
+    return tranche()
+        .client()
+        .configMaps()
+        .inNamespace(Tranche.NAMESPACE)
+        .withName("tranche-ca")
+        .get()
+        .getData()
+        .get("ca.crt");
   }
 
   private static String kubectl(String... arguments) {

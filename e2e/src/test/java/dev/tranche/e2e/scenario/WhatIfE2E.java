@@ -22,7 +22,6 @@ import java.util.Optional;
 import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
-import java.util.stream.StreamSupport;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
@@ -160,7 +159,9 @@ class WhatIfE2E extends Scenario {
   }
 
   private static Optional<Integer> scoreOf(JsonNode foretold, String node) {
-    return StreamSupport.stream(foretold.get("fitted").spliterator(), false)
+    return foretold
+        .get("fitted")
+        .valueStream()
         .filter(fit -> fit.get("node").asText().equals(node))
         .map(fit -> fit.get("score").asInt())
         .findFirst();

@@ -3,7 +3,6 @@ package dev.tranche.e2e.walkthrough;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.cluster.OwnCluster;
-import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.Await;
 import dev.tranche.e2e.install.PodSpecs;
@@ -15,7 +14,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import org.junit.jupiter.api.Order;
@@ -74,7 +72,7 @@ class CertManagerE2E {
   @Test
   void page_servesWhatCertManagerMakes_renewsItUnderTraffic_andFollowsAnotherAuthority()
       throws Exception {
-    try (var reader = start();
+    try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES);
         var certManager =
             CertManager.start(reader, Artifacts.of(Walkthrough.ROOT).tool("cert-manager"))) {
       var pods = new Unharmed(reader, POD_RESOURCES);
@@ -120,13 +118,6 @@ class CertManagerE2E {
 
   private static String requested(Walkthrough reader) {
     return reader.typeOwn("kubectl get certificates,certificaterequests,issuers -A -o name");
-  }
-
-  private static Walkthrough start() {
-    return Walkthrough.start(
-        "../platform-engineer.md",
-        Map.of(NODE, List.of(Model.T4, Model.T4)),
-        node -> node.mount(POD_RESOURCES, "/var/lib/kubelet/pod-resources"));
   }
 
   private static void certManagerMadeThem(Walkthrough reader, CertManager certManager) {

@@ -3,11 +3,8 @@ package dev.tranche.e2e.walkthrough;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.e2e.cluster.OwnCluster;
-import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.PodSpecs;
 import java.nio.file.Path;
-import java.util.List;
-import java.util.Map;
 import org.junit.jupiter.api.Order;
 import org.junit.jupiter.api.Test;
 
@@ -20,7 +17,7 @@ class PlainYamlE2E {
 
   @Test
   void page_installsAllOfIt_andTakesItAway_fromUnderARunningShare() {
-    try (var reader = start()) {
+    try (var reader = Walkthrough.start("../../deploy/README.md", NODE, POD_RESOURCES)) {
       var pods = new Unharmed(reader, POD_RESOURCES);
       reader.type("Kustomize");
       reader.typeOwn("kubectl -n tranche rollout status deployment,daemonset --timeout=180s");
@@ -37,12 +34,5 @@ class PlainYamlE2E {
       reader.nothingIsLeft(NODE);
       pods.check();
     }
-  }
-
-  private static Walkthrough start() {
-    return Walkthrough.start(
-        "../../deploy/README.md",
-        Map.of(NODE, List.of(Model.T4, Model.T4)),
-        node -> node.mount(POD_RESOURCES, "/var/lib/kubelet/pod-resources"));
   }
 }

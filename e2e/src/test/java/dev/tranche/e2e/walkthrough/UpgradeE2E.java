@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.e2e.cluster.Output;
 import dev.tranche.e2e.cluster.OwnCluster;
-import dev.tranche.e2e.gpu.Model;
 import dev.tranche.e2e.install.Artifacts;
 import dev.tranche.e2e.install.PodSpecs;
 import java.io.IOException;
@@ -32,7 +31,7 @@ class UpgradeE2E {
 
   @Test
   void page_disturbsNoPod_andKeepsTheCertificates() throws Exception {
-    try (var reader = start()) {
+    try (var reader = Walkthrough.start("../platform-engineer.md", NODE, POD_RESOURCES)) {
       String image = Artifacts.of(Walkthrough.ROOT).image();
       reader.nameImage(NODE, image, image + "-older");
       var pods = new Unharmed(reader, POD_RESOURCES);
@@ -93,13 +92,6 @@ class UpgradeE2E {
                 "helm install other charts/tranche -n other --create-namespace --set nameOverride=other");
     assertThat(second.exitCode()).isNotZero();
     assertThat(second.err()).contains("only-one-tranche-per-cluster");
-  }
-
-  private static Walkthrough start() {
-    return Walkthrough.start(
-        "../platform-engineer.md",
-        Map.of(NODE, List.of(Model.T4, Model.T4)),
-        node -> node.mount(POD_RESOURCES, "/var/lib/kubelet/pod-resources"));
   }
 
   private static void values(Walkthrough reader, String yaml) throws IOException {

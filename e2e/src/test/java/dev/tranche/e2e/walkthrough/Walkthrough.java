@@ -87,6 +87,18 @@ final class Walkthrough implements AutoCloseable {
     return new Walkthrough(Page.of(ROOT, file), terminal, cluster, gpus);
   }
 
+  /**
+   * One node of two GPUs.
+   *
+   * @param podResources the folder that the node has at its kubelet's pod-resources
+   */
+  static Walkthrough start(String file, String node, Path podResources) {
+    return start(
+        file,
+        Map.of(node, List.of(Model.T4, Model.T4)),
+        of -> of.mount(podResources, "/var/lib/kubelet/pod-resources"));
+  }
+
   /** Where the driver is; PASS_DEVICE_SPECS gives them to containers. */
   private static void makeDeviceNodes(Cluster cluster, String node, int gpus) {
     cluster

@@ -6,9 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.tranche.nodeplugin.cdi.CdiSpec.Edits;
 import dev.tranche.nodeplugin.cdi.DriverFiles.Link;
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
@@ -50,11 +48,7 @@ class CdiSpecsTest {
   private static List<JsonObject> specs(DriverFiles files, String... flags) {
     List<String> given = new ArrayList<>(List.of("--device-list-strategy=cdi-cri"));
     given.addAll(List.of(flags));
-    Config config =
-        Config.of(
-            Settings.read(given, Map.of(), new ConfigErrors()),
-            ConfigFile.EMPTY,
-            new ConfigErrors());
+    Config config = config(given);
     return new CdiSpecs(config.allocate(), NODES, files, "580.1")
         .of(GPUS).stream().map(spec -> new JsonObject(spec.json())).toList();
   }
@@ -83,8 +77,7 @@ class CdiSpecsTest {
   }
 
   private static Config config(List<String> flags) {
-    return Config.of(
-        Settings.read(flags, Map.of(), new ConfigErrors()), ConfigFile.EMPTY, new ConfigErrors());
+    return Configs.of(flags.toArray(String[]::new));
   }
 
   private static JsonObject edits(JsonObject spec, String device) {

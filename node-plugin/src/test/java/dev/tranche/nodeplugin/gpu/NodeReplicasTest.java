@@ -5,9 +5,7 @@ import static org.assertj.core.groups.Tuple.tuple;
 
 import dev.tranche.api.node.Holding;
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
 import dev.tranche.nodeplugin.health.Health;
@@ -21,11 +19,7 @@ import org.junit.jupiter.api.Test;
 class NodeReplicasTest {
   private static final String GPU = "nvidia.com/gpu";
   private static final String SHARED = "nvidia.com/gpu.shared";
-  private static final Config CONFIG =
-      Config.of(
-          Settings.read(List.of(), Map.of(), new ConfigErrors()),
-          ConfigFile.EMPTY,
-          new ConfigErrors());
+  private static final Config CONFIG = Configs.of();
 
   private HeldReplicas held = new HeldReplicas();
   private long nowMs;

@@ -4,9 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import dev.tranche.nodeplugin.nvml.Mig;
@@ -62,10 +60,7 @@ class AllocateAnswerTest {
               List.of("/dev/nvidia-caps/nvidia-cap66", "/dev/nvidia-caps/nvidia-cap67")));
 
   private static ContainerAllocateResponse answer(List<GpuInfo> gpus, String flags) {
-    ConfigErrors findings = new ConfigErrors();
-    List<String> given = flags.isEmpty() ? List.of() : List.of(flags.split(" "));
-    Config config = Config.of(Settings.read(given, Map.of(), findings), ConfigFile.EMPTY, findings);
-    assertThat(findings.errors()).isEmpty();
+    Config config = flags.isEmpty() ? Configs.of() : Configs.of(flags.split(" "));
     return new AllocateAnswer(config.allocate(), NODES, () -> "id").of(gpus).build();
   }
 

@@ -5,9 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.kubelet.DeviceSpec;
 import dev.tranche.api.node.GpuShare;
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
@@ -51,16 +49,11 @@ class AllocationTest {
   }
 
   private static Replicas replicas(GpuSharing sharing, boolean specs, boolean byIndex) {
-    Settings given =
-        Settings.read(
-            List.of(
-                "--pass-device-specs=" + specs,
-                "--device-id-strategy=" + (byIndex ? "index" : "uuid"),
-                "--dev-root=/run/nvidia"),
-            Map.of(),
-            new ConfigErrors());
     return new Replicas(
-        Config.of(given, ConfigFile.EMPTY, new ConfigErrors()),
+        Configs.of(
+            "--pass-device-specs=" + specs,
+            "--device-id-strategy=" + (byIndex ? "index" : "uuid"),
+            "--dev-root=/run/nvidia"),
         sharing.resource(),
         List.of(gpu(0), gpu(1)),
         Map.of("GPU-0", sharing, "GPU-1", sharing),

@@ -3,10 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.Device;
-import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replica.Stage;
@@ -36,11 +33,7 @@ class DeviceListTest {
   private static Device device(String id, boolean shared, int numaNode) {
     var info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 0, 0, numaNode, 7, Mig.OFF);
     var gpu = new GpuStatus(info, Health.good(), null);
-    var config =
-        Config.of(
-            Settings.read(List.of(), Map.of(), new ConfigErrors()),
-            ConfigFile.EMPTY,
-            new ConfigErrors());
+    var config = Configs.of();
     var replicas =
         new Replicas(
             config,

@@ -2,10 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
@@ -24,10 +21,7 @@ class PickedReplicasTest {
   private static Replicas replicas(int count) {
     GpuInfo info = new GpuInfo(0, "GPU-0", "Tesla T4", 0, "", 0, 0, -1, 0, Mig.OFF);
     return new Replicas(
-        Config.of(
-            Settings.read(List.of(), Map.of(), new ConfigErrors()),
-            ConfigFile.EMPTY,
-            new ConfigErrors()),
+        Configs.of(),
         "nvidia.com/gpu",
         List.of(new GpuStatus(info, Health.good(), null)),
         Map.of(

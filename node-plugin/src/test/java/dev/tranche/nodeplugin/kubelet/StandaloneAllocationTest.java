@@ -3,9 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.Closeness;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
@@ -30,14 +28,7 @@ class StandaloneAllocationTest {
   }
 
   private static Replicas replicas(String policy, int perGpu) {
-    Config config =
-        Config.of(
-            Settings.read(
-                List.of("--shared-devices-allocation-policy=" + policy),
-                Map.of(),
-                new ConfigErrors()),
-            ConfigFile.EMPTY,
-            new ConfigErrors());
+    Config config = Configs.of("--shared-devices-allocation-policy=" + policy);
     GpuSharing sharing =
         perGpu == 1
             ? GpuSharing.whole("nvidia.com/gpu")

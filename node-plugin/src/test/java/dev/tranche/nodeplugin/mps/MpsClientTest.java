@@ -3,10 +3,7 @@ package dev.tranche.nodeplugin.mps;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.kubelet.ContainerAllocateResponse;
-import dev.tranche.nodeplugin.config.Config;
-import dev.tranche.nodeplugin.config.ConfigErrors;
-import dev.tranche.nodeplugin.config.ConfigFile;
-import dev.tranche.nodeplugin.config.Settings;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
@@ -38,11 +35,10 @@ class MpsClientTest {
    */
   private static ContainerAllocateResponse answer(
       long memoryMib, SharingStrategy strategy, String... ids) {
-    Settings given = Settings.read(List.of("--mps-root=/srv/mps"), Map.of(), new ConfigErrors());
     var ten = new GpuSharing("nvidia.com/gpu", 10, strategy, false);
     var replicas =
         new Replicas(
-            Config.of(given, ConfigFile.EMPTY, new ConfigErrors()),
+            Configs.of("--mps-root=/srv/mps"),
             ten.resource(),
             List.of(gpu(0, memoryMib), gpu(1, 15360)),
             Map.of("GPU-0", ten, "GPU-1", ten),

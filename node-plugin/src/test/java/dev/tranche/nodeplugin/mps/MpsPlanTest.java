@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigFile;
+import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
@@ -111,11 +112,7 @@ class MpsPlanTest {
 
   @Test
   void whileNoDaemonServes_mpsGpusAreWhole() {
-    Config config =
-        Config.of(
-            Settings.read(List.of(), Map.of(), new ConfigErrors()),
-            ConfigFile.EMPTY,
-            new ConfigErrors());
+    Config config = Configs.of();
     var sliced = new GpuSharing("nvidia.com/gpu.shared", 4, SharingStrategy.TIME_SLICING, false);
     assertThat(WithoutMps.of(Map.of("GPU-0", sharing(10, true), "GPU-1", sliced), config, GPUS))
         .containsOnly(

@@ -113,10 +113,7 @@ public final class Contest implements AutoCloseable {
     try {
       return new LoadRun(plane, workload, nodes, toldNanos).run();
     } finally {
-      var pods =
-          plane.client().pods().inNamespace(Population.NAMESPACE).withLabel(Population.LABEL);
-      pods.withGracePeriod(0).delete();
-      Await.until("the pods to be gone", WAIT_S, () -> pods.list().getItems().isEmpty());
+      Population.deletePods(plane.client(), Population.LABEL);
     }
   }
 

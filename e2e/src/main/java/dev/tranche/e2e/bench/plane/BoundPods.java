@@ -1,5 +1,6 @@
 package dev.tranche.e2e.bench.plane;
 
+import dev.tranche.e2e.install.Await;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.Watch;
@@ -51,19 +52,11 @@ public final class BoundPods implements AutoCloseable {
 
   /** Pods per second from the first that was bound to the last. */
   public double await(int count, Duration limit) {
-    long deadline = System.nanoTime() + limit.toNanos();
-    while (bound.size() < count) {
-      if (System.nanoTime() > deadline) {
-        throw new IllegalStateException(
-            "only %d of %d pods were bound in %s".formatted(bound.size(), count, limit));
-      }
-      try {
-        Thread.sleep(20);
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new IllegalStateException("interrupted", e);
-      }
-    }
+    Await.until(
+        count + " pods to be bound",
+        (int) limit.toSeconds(),
+        () -> bound.size() >= count,
+        () -> "only " + bound.size() + " are");
     long first = bound.values().stream().mapToLong(Bound::atNanos).min().orElseThrow();
     long last = bound.values().stream().mapToLong(Bound::atNanos).max().orElseThrow();
     return (count - 1) / ((last - first) / 1e9);

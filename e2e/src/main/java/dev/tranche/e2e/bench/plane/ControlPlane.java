@@ -1,5 +1,6 @@
 package dev.tranche.e2e.bench.plane;
 
+import dev.tranche.e2e.install.Await;
 import io.fabric8.kubernetes.client.Config;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -9,12 +10,10 @@ import java.io.IOException;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.BooleanSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -23,7 +22,7 @@ import org.jspecify.annotations.Nullable;
  * only and is gone after {@link #close}.
  */
 public final class ControlPlane implements AutoCloseable {
-  private static final Duration READY = Duration.ofMinutes(1);
+  private static final int READY_LIMIT_S = 60;
   private static final String TOKEN = "benchmark";
   private static final Set<Integer> givenPorts = ConcurrentHashMap.newKeySet();
 
@@ -45,7 +44,8 @@ public final class ControlPlane implements AutoCloseable {
     parts.add(startEtcd(etcdPort));
     parts.add(startApiServer(etcdPort));
     client = new KubernetesClientBuilder().withConfig(config()).build();
-    await("kube-apiserver to be ready", this::answers);
+    Await.until(
+        "kube-apiserver to be ready", READY_LIMIT_S, this::answers, () -> "logs are in " + folder);
   }
 
   private Part startEtcd(int port) throws IOException {
@@ -175,31 +175,12 @@ public final class ControlPlane implements AutoCloseable {
   }
 
   private boolean answers() {
+    parts.forEach(Part::mustLive);
     try {
       return "ok".equals(client.raw("/readyz"))
           && client.namespaces().withName("default").get() != null;
     } catch (KubernetesClientException notYet) {
       return false;
-    }
-  }
-
-  void await(String what, BooleanSupplier holds) {
-    long deadline = System.nanoTime() + READY.toNanos();
-    while (!holds.getAsBoolean()) {
-      parts.forEach(Part::mustLive);
-      if (System.nanoTime() > deadline) {
-        throw new IllegalStateException("waited for " + what + "; logs are in " + folder);
-      }
-      pause();
-    }
-  }
-
-  private static void pause() {
-    try {
-      Thread.sleep(50);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException("interrupted", e);
     }
   }
 

@@ -1,15 +1,14 @@
 package dev.tranche.e2e.bench.plane;
 
 import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.HttpGet;
 import io.fabric8.kubernetes.api.model.NamespaceBuilder;
 import io.fabric8.kubernetes.api.model.SecretBuilder;
 import io.fabric8.kubernetes.api.model.ServiceAccountBuilder;
 import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
-import java.nio.charset.StandardCharsets;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -169,15 +168,8 @@ public final class ExtenderPart implements AutoCloseable {
     return get("/metrics").body();
   }
 
-  private java.net.http.HttpResponse<String> get(String path) throws IOException {
-    var request =
-        HttpRequest.newBuilder(URI.create("http://127.0.0.1:" + metricsPort + path)).build();
-    try {
-      return http.send(request, BodyHandlers.ofString(StandardCharsets.UTF_8));
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
-    }
+  private HttpResponse<String> get(String path) throws IOException {
+    return HttpGet.of(http, URI.create("http://127.0.0.1:" + metricsPort + path));
   }
 
   @Override

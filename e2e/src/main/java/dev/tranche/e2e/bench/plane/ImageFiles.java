@@ -1,8 +1,8 @@
 package dev.tranche.e2e.bench.plane;
 
 import dev.tranche.e2e.install.Artifacts;
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -29,11 +29,11 @@ public final class ImageFiles {
     Path folder = artifacts.root().resolve("target/bench-image").resolve(name);
     if (!Files.exists(folder)) {
       Path copy = Files.createDirectories(folder.resolveSibling(name + ".part"));
-      String container = docker("create", artifacts.image(), "none");
+      String container = Shell.docker("create", artifacts.image(), "none");
       try {
-        docker("cp", "-q", container + ":" + FOLDER + "/.", copy.toString());
+        Shell.docker("cp", "-q", container + ":" + FOLDER + "/.", copy.toString());
       } finally {
-        docker("rm", container);
+        Shell.docker("rm", container);
       }
       Files.move(copy, folder);
     }
@@ -65,21 +65,5 @@ public final class ImageFiles {
       }
     }
     return environment;
-  }
-
-  private static String docker(String... arguments) throws IOException {
-    var command = new ArrayList<>(List.of("docker"));
-    command.addAll(List.of(arguments));
-    Process process = new ProcessBuilder(command).redirectErrorStream(true).start();
-    String output = new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    try {
-      if (process.waitFor() != 0) {
-        throw new IOException(String.join(" ", command) + ": " + output);
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
-    }
-    return output.strip();
   }
 }

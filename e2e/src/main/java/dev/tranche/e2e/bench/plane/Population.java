@@ -5,6 +5,7 @@ import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.GpuLoad;
 import dev.tranche.api.node.Health;
 import dev.tranche.api.node.SharingStrategy;
+import dev.tranche.e2e.install.Await;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -62,6 +63,13 @@ public final class Population {
         "/api/v1/namespaces/" + NAMESPACE + "/pods",
         count,
         i -> pod(run + "-" + i, LABEL, "", ",\"nvidia.com/gpu\":\"1\""));
+  }
+
+  /** Deletes the pods with a label, and returns when they are gone. */
+  public static void deletePods(KubernetesClient client, String label) {
+    var pods = client.pods().inNamespace(NAMESPACE).withLabel(label);
+    pods.withGracePeriod(0).delete();
+    Await.until("the pods to be gone", 300, () -> pods.list().getItems().isEmpty());
   }
 
   /** Creates so many objects, some at a time. */

@@ -3,6 +3,7 @@ package dev.tranche.e2e.bench.training;
 import dev.tranche.e2e.bench.plane.Population;
 import dev.tranche.e2e.bench.plane.SimulatedNodes;
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.HttpGet;
 import io.fabric8.kubernetes.client.ConfigBuilder;
 import io.fabric8.kubernetes.client.KubernetesClientBuilder;
 import io.vertx.core.Vertx;
@@ -11,7 +12,6 @@ import io.vertx.core.buffer.Buffer;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import io.vertx.core.net.PemKeyCertOptions;
-import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -165,14 +165,7 @@ public final class ExtenderTraining {
   }
 
   private String get(String page) {
-    try {
-      return http.send(HttpRequest.newBuilder(PAGES.resolve(page)).build(), TEXT).body();
-    } catch (IOException notYet) {
-      return "";
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException(e);
-    }
+    return HttpGet.orEmpty(http, PAGES.resolve(page));
   }
 
   static PemKeyCertOptions certificate(Path file, char[] password) throws Exception {

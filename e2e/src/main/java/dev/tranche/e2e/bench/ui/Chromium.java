@@ -5,8 +5,9 @@ import com.google.gson.JsonObject;
 import com.microsoft.playwright.Browser;
 import com.microsoft.playwright.BrowserType;
 import com.microsoft.playwright.Playwright;
+import dev.tranche.e2e.install.Shell;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
+import java.lang.ProcessBuilder.Redirect;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -57,20 +58,8 @@ public final class Chromium implements AutoCloseable {
   }
 
   private static String found(Path root, String script) throws IOException {
-    Path path = root.resolve(".build").resolve(script).toAbsolutePath();
-    Process process =
-        new ProcessBuilder(path.toString()).redirectError(ProcessBuilder.Redirect.INHERIT).start();
-    String said =
-        new String(process.getInputStream().readAllBytes(), StandardCharsets.UTF_8).strip();
-    try {
-      if (process.waitFor() != 0) {
-        throw new IOException(path + " failed");
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IOException(e);
-    }
-    return said;
+    String path = root.resolve(".build").resolve(script).toAbsolutePath().toString();
+    return Shell.run(new ProcessBuilder(path).redirectError(Redirect.INHERIT)).orFail().strip();
   }
 
   @Override

@@ -3,6 +3,7 @@ package dev.tranche.e2e.bench.webhook;
 import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.tranche.e2e.install.Await;
+import dev.tranche.e2e.install.HttpGet;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.net.PfxOptions;
 import java.io.EOFException;
@@ -11,8 +12,6 @@ import java.io.UncheckedIOException;
 import java.net.SocketException;
 import java.net.URI;
 import java.net.http.HttpClient;
-import java.net.http.HttpRequest;
-import java.net.http.HttpResponse.BodyHandlers;
 import java.util.List;
 import java.util.stream.Stream;
 import javax.net.ssl.SSLContext;
@@ -45,9 +44,12 @@ public final class WebhookTraining {
             .setKeyCertOptions(new PfxOptions().setPath(args[0]).setPassword(args[1]));
     try (var api = new FakeApi(options, API_PORT);
         var http = HttpClient.newHttpClient()) {
-      Await.until("the webhook to be ready", 150, () -> get(http, "readyz").startsWith("ready"));
+      Await.until(
+          "the webhook to be ready",
+          150,
+          () -> HttpGet.orEmpty(http, PAGES.resolve("readyz")).startsWith("ready"));
       reviews(api.secret(args[2], "tranche-webhook-tls", "ca.crt"));
-      get(http, "metrics");
+      HttpGet.orEmpty(http, PAGES.resolve("metrics"));
     }
     System.exit(0);
   }
@@ -105,17 +107,5 @@ public final class WebhookTraining {
 
   private static byte[] changed(String from, String to) {
     return new String(ReviewBodies.fractions().getFirst(), UTF_8).replace(from, to).getBytes(UTF_8);
-  }
-
-  private static String get(HttpClient http, String page) {
-    try {
-      var request = HttpRequest.newBuilder(PAGES.resolve(page)).build();
-      return http.send(request, BodyHandlers.ofString()).body();
-    } catch (IOException notYet) {
-      return "";
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new IllegalStateException(e);
-    }
   }
 }

@@ -1,7 +1,8 @@
-package dev.tranche.e2e.bench;
+package dev.tranche.e2e.kubelet;
 
 import dev.tranche.api.kubelet.AllocateRequest;
 import dev.tranche.api.kubelet.ContainerAllocateRequest;
+import dev.tranche.api.kubelet.ContainerAllocateResponse;
 import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
 import dev.tranche.api.kubelet.Device;
 import dev.tranche.api.kubelet.DevicePluginGrpcClient;
@@ -16,7 +17,6 @@ import dev.tranche.api.podresources.PodResourcesListerGrpcService;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.Vertx;
-import io.vertx.core.http.HttpServer;
 import io.vertx.core.net.SocketAddress;
 import io.vertx.grpc.client.GrpcClient;
 import io.vertx.grpc.client.GrpcClientOptions;
@@ -24,103 +24,146 @@ import io.vertx.grpc.server.GrpcServer;
 import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * What the kubelet asks of a device plugin, over its sockets: it takes the registration, follows
- * the devices, and times the calls. It knows no pods.
+ * What the kubelet asks of a device plugin, over its sockets: it takes registrations, follows the
+ * devices, asks for some, and times the calls. It knows no pods.
  */
-final class FakeKubelet implements AutoCloseable {
+public final class FakeKubelet implements AutoCloseable {
+  private static final int ANSWER_LIMIT_S = 10;
+
   private final Vertx vertx = Vertx.vertx();
   private final BlockingQueue<Instant> registrations = new ArrayBlockingQueue<>(16);
   private final BlockingQueue<List<Device>> lists = new ArrayBlockingQueue<>(16);
-  private final HttpServer server = vertx.createHttpServer();
+  // By resource.
+  private final Map<String, RegisterRequest> registered = new ConcurrentHashMap<>();
+  private final Map<String, List<Device>> devices = new ConcurrentHashMap<>();
   private final GrpcClient client =
       GrpcClient.client(vertx, new GrpcClientOptions().setMaxMessageSize(16 << 20));
   private final Path folder;
+  // The last one that has registered.
   private volatile SocketAddress plugin;
 
   /**
    * @param socket of this kubelet, in the folder where plugins have theirs
    * @param podResources where it tells who holds what
    */
-  FakeKubelet(Path socket, Path podResources) {
+  public FakeKubelet(Path socket, Path podResources) {
     this.folder = socket.resolveSibling("");
     this.plugin = at(socket);
-    GrpcServer grpc = GrpcServer.server(vertx);
-    grpc.addService(
+    var registration =
         new RegistrationGrpcService() {
           @Override
           public Future<Empty> register(RegisterRequest request) {
             registrations.offer(Instant.now());
-            plugin = at(folder.resolve(request.getEndpoint()));
-            follow();
+            registered.put(request.getResourceName(), request);
+            plugin = socketOf(request);
+            follow(request);
             return Future.succeededFuture(Empty.getDefaultInstance());
           }
-        });
-    server.requestHandler(grpc).listen(plugin).await();
-    vertx.createHttpServer().requestHandler(noPods()).listen(at(podResources)).await();
+        };
+    var noPods =
+        new PodResourcesListerGrpcService() {
+          @Override
+          public Future<ListPodResourcesResponse> list(ListPodResourcesRequest request) {
+            return Future.succeededFuture(ListPodResourcesResponse.getDefaultInstance());
+          }
+        };
+    serve(socket, GrpcServer.server(vertx).addService(registration));
+    serve(podResources, GrpcServer.server(vertx).addService(noPods));
   }
 
-  private GrpcServer noPods() {
-    return GrpcServer.server(vertx)
-        .addService(
-            new PodResourcesListerGrpcService() {
-              @Override
-              public Future<ListPodResourcesResponse> list(ListPodResourcesRequest request) {
-                return Future.succeededFuture(ListPodResourcesResponse.getDefaultInstance());
-              }
-            });
+  private void serve(Path socket, GrpcServer service) {
+    vertx.createHttpServer().requestHandler(service).listen(at(socket)).await();
+  }
+
+  private SocketAddress socketOf(RegisterRequest request) {
+    return at(folder.resolve(request.getEndpoint()));
   }
 
   private static SocketAddress at(Path socket) {
     return SocketAddress.domainSocketAddress(socket.toString());
   }
 
-  private void follow() {
+  private void follow(RegisterRequest registration) {
+    String resource = registration.getResourceName();
     client
-        .request(plugin, DevicePluginGrpcClient.ListAndWatch)
+        .request(socketOf(registration), DevicePluginGrpcClient.ListAndWatch)
         .onSuccess(
             request -> {
-              request.response().onSuccess(r -> r.handler((ListAndWatchResponse now) -> told(now)));
+              request
+                  .response()
+                  .onSuccess(r -> r.handler((ListAndWatchResponse now) -> told(resource, now)));
               request.end(Empty.getDefaultInstance());
             });
   }
 
-  private void told(ListAndWatchResponse now) {
+  private void told(String resource, ListAndWatchResponse now) {
+    devices.put(resource, now.getDevicesList());
     lists.offer(now.getDevicesList());
   }
 
+  /** By resource. */
+  public Map<String, RegisterRequest> registered() {
+    return Map.copyOf(registered);
+  }
+
+  /** By resource. */
+  public Map<String, List<Device>> devices() {
+    return Map.copyOf(devices);
+  }
+
   /** The moment of the next registration, null when none comes. */
-  @Nullable Instant awaitRegistration() throws InterruptedException {
+  public @Nullable Instant awaitRegistration() throws InterruptedException {
     return registrations.poll(60, TimeUnit.SECONDS);
   }
 
-  /** The ids that the plugin tells next, null when it tells none. */
-  @Nullable List<String> awaitDevices() throws InterruptedException {
-    List<Device> devices = lists.poll(60, TimeUnit.SECONDS);
-    return devices == null ? null : devices.stream().map(Device::getID).toList();
+  /** The ids that a plugin tells next, null when it tells none. */
+  public @Nullable List<String> awaitDevices() throws InterruptedException {
+    List<Device> told = lists.poll(60, TimeUnit.SECONDS);
+    return told == null ? null : told.stream().map(Device::getID).toList();
+  }
+
+  /** What a container with these devices would be started with. */
+  public ContainerAllocateResponse allocate(String resource, List<String> ids)
+      throws TimeoutException {
+    RegisterRequest registration = registered.get(resource);
+    if (registration == null) {
+      throw new IllegalArgumentException(resource + " is not registered");
+    }
+    return DevicePluginGrpcClient.create(client, socketOf(registration))
+        .allocate(request(ids))
+        .await(ANSWER_LIMIT_S, TimeUnit.SECONDS)
+        .getContainerResponses(0);
+  }
+
+  private static AllocateRequest request(List<String> ids) {
+    var container = ContainerAllocateRequest.newBuilder().addAllDevicesIds(ids);
+    return AllocateRequest.newBuilder().addContainerRequests(container).build();
   }
 
   /**
-   * Asks for these devices again and again, each time when the answer is there.
+   * Asks the plugin that registered last for these devices again and again, each time when the
+   * answer is there.
    *
    * @return the time of each call in µs, in their order
    */
-  double[] allocateUs(List<String> ids, int calls) {
-    var container = ContainerAllocateRequest.newBuilder().addAllDevicesIds(ids);
-    var request = AllocateRequest.newBuilder().addContainerRequests(container).build();
+  public double[] allocateUs(List<String> ids, int calls) {
+    var request = request(ids);
     var stub = DevicePluginGrpcClient.create(client, plugin);
     return timedUs(calls, () -> stub.allocate(request));
   }
 
   /** Asks which of the available ones it prefers; as {@link #allocateUs}. */
-  double[] preferUs(List<String> available, int size, int calls) {
+  public double[] preferUs(List<String> available, int size, int calls) {
     var container =
         ContainerPreferredAllocationRequest.newBuilder()
             .addAllAvailableDeviceIDs(available)

@@ -1,4 +1,4 @@
-package dev.tranche.e2e.chart;
+package dev.tranche.e2e.install;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;

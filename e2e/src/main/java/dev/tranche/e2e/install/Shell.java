@@ -1,0 +1,76 @@
+package dev.tranche.e2e.install;
+
+import static java.nio.charset.StandardCharsets.UTF_8;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.stream.Stream;
+
+/** Commands of this machine, run to their end. */
+public final class Shell {
+  private Shell() {}
+
+  /**
+   * @param said what it wrote to its outputs, as far as they were not sent elsewhere
+   */
+  public record Result(List<String> command, int status, String said) {
+    /** What it said; it must have succeeded. */
+    public String orFail() {
+      if (status != 0) {
+        throw new AssertionError("%s: status %d: %s".formatted(command, status, said));
+      }
+      return said;
+    }
+  }
+
+  /** A command line, in this process' folder. */
+  public static Result run(String line) throws IOException {
+    return run(Path.of(""), line);
+  }
+
+  public static Result run(Path folder, String line) throws IOException {
+    return run(bash(line).directory(folder.toAbsolutePath().toFile()).redirectErrorStream(true));
+  }
+
+  private static ProcessBuilder bash(String line) {
+    return new ProcessBuilder("bash", "-c", line);
+  }
+
+  /** Without an input. */
+  public static Result run(ProcessBuilder command) throws IOException {
+    Process process = command.start();
+    process.getOutputStream().close();
+    String said = new String(process.getInputStream().readAllBytes(), UTF_8);
+    try {
+      return new Result(command.command(), process.waitFor(), said);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException(e);
+    }
+  }
+
+  /**
+   * What a command line printed, without what it told of its progress: that is shown only if it
+   * fails, which it must not.
+   */
+  public static String output(String line) throws IOException {
+    Path errors = Files.createTempFile("tranche", ".stderr");
+    try {
+      Result result = run(bash(line).redirectError(errors.toFile()));
+      if (result.status() != 0) {
+        throw new AssertionError(line + ": " + result.said() + Files.readString(errors));
+      }
+      return result.said();
+    } finally {
+      Files.delete(errors);
+    }
+  }
+
+  /** What {@code docker} answers; it must succeed. */
+  public static String docker(String... arguments) throws IOException {
+    var command = Stream.concat(Stream.of("docker"), Stream.of(arguments)).toList();
+    return run(new ProcessBuilder(command).redirectErrorStream(true)).orFail().strip();
+  }
+}

@@ -1,0 +1,51 @@
+package dev.tranche.e2e.chart;
+
+import com.marcnuri.helm.Helm;
+import dev.tranche.e2e.install.Shell;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Map;
+import java.util.stream.Stream;
+
+/** The chart, rendered for tests. */
+final class Chart {
+  static final Path FOLDER = Path.of("../charts/tranche");
+
+  private Chart() {}
+
+  /**
+   * @param values by Helm's {@code --set} paths
+   */
+  static String render(Map<String, Object> values) {
+    return new Rendering("none", "none", "tranche", values).render(FOLDER);
+  }
+
+  /**
+   * @param folder for the file
+   * @param values as a values file has them
+   */
+  static String renderFile(Path folder, String values) throws IOException {
+    Path file = Files.writeString(folder.resolve("values.yaml"), values);
+    return new Helm(FOLDER)
+        .template()
+        .withName("tranche")
+        .withNamespace("tranche")
+        .withKubeVersion("v1.34.4")
+        .withValuesFile(file)
+        .call();
+  }
+
+  /** What Helm's command renders, hooks included, unlike the library that {@link #render} uses. */
+  static String helmTemplate(String arguments) throws IOException {
+    return Shell.output(
+        "\"$("
+            + Path.of("../.build/helm.sh").toAbsolutePath()
+            + ")\" template tranche ../charts/tranche -n tranche --kube-version v1.34.4 "
+            + arguments);
+  }
+
+  static Stream<String> documents(String rendered) {
+    return Stream.of(rendered.split("\n---\n"));
+  }
+}

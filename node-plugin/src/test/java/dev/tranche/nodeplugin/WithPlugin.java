@@ -1,0 +1,29 @@
+package dev.tranche.nodeplugin;
+
+import java.nio.file.Path;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.io.TempDir;
+
+/** A test of the whole plugin, which is started anew for each method. */
+abstract class WithPlugin {
+  @TempDir Path folder;
+  PluginRig rig;
+  FakeNvml nvml;
+  FakeKubelet kubelet;
+  FakeExtender first;
+
+  @BeforeEach
+  void start() throws Exception {
+    rig = new PluginRig(folder);
+    rig.start();
+    nvml = rig.nvml;
+    kubelet = rig.kubelet;
+    first = rig.first;
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    rig.stop();
+  }
+}
