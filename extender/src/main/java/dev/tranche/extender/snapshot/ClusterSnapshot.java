@@ -183,9 +183,7 @@ public final class ClusterSnapshot {
         facts.healthy(),
         gpu.cordoned(),
         gpu.freeReplicas(),
-        facts.clientsMax() == 0
-            ? GpuView.UNLIMITED
-            : Math.max(0, facts.clientsMax() - gpu.heldClients()),
+        gpu.freeClients(),
         facts.memoryUsableBytes(),
         Math.max(0, facts.memoryUsableBytes() - granted - beyond.pods() - beyond.nobodys()),
         reading == null
