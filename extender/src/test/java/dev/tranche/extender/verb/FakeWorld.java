@@ -281,13 +281,11 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     return Future.succeededFuture(Optional.ofNullable(onServer.get(key)));
   }
 
-  @Override
   public Future<?> wake(String node) {
     woken.add(node);
     return patched;
   }
 
-  @Override
   public void explainRejection(PodFacts pod, String message) {
     told.put(pod.key(), message);
   }
