@@ -96,7 +96,15 @@ public final class ClusterSnapshot {
             : Scores.Score.NONE;
     boolean fits = outcome instanceof Outcome.Fits;
     return new NodeFit(
-        node, ask, seen.gpus(), outcome, fits, score.headroom(), score.cost(), idleness);
+        node,
+        ask,
+        seen.gpus(),
+        outcome,
+        fits,
+        score.headroom(),
+        score.cost(),
+        idleness.gpus(),
+        idleness.idle());
   }
 
   public static Outcome outcome(GpuRequest ask, Seen seen, Policy policy) {
