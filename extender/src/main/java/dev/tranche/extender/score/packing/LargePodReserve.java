@@ -41,17 +41,15 @@ final class LargePodReserve {
   private final Shapes shapes;
   private final Map<String, Shape> kinds = new LinkedHashMap<>();
   private final Map<FreeCapacity, int[]> known = new HashMap<>();
-  private List<Guarded> guarded = List.of();
+  private List<Shape> guarded = List.of();
+
+  /** By what is guarded: pods that needed as much. */
+  private int[] seen = {};
+
+  private boolean[] unseen = {};
+
   private double[] prices = {};
   private boolean relist = true;
-
-  /**
-   * A shape that rooms are kept for.
-   *
-   * @param seen pods that needed as much
-   * @param unseen no pod of so many GPUs was seen
-   */
-  private record Guarded(Shape shape, int seen, boolean unseen) {}
 
   LargePodReserve(Shapes shapes) {
     this.shapes = shapes;
@@ -84,10 +82,8 @@ final class LargePodReserve {
     double toCome = freeMilli / shapes.meanMilli();
     prices = new double[held.length];
     for (int i = 0; i < prices.length; i++) {
-      Guarded kept = guarded.get(i);
-      double price =
-          PRICE * chance(held[i], kept.seen(), toCome) + (kept.unseen() ? UNSEEN_PRICE : 0);
-      prices[i] = price * kept.shape().totalMilli();
+      double price = PRICE * chance(held[i], seen[i], toCome) + (unseen[i] ? UNSEEN_PRICE : 0);
+      prices[i] = price * guarded.get(i).totalMilli();
     }
   }
 
@@ -134,13 +130,15 @@ final class LargePodReserve {
     relist = false;
     var all = new ArrayList<>(kinds.values());
     shapes.large().stream().filter(s -> !all.contains(s)).forEach(all::add);
+    guarded = List.copyOf(all.subList(0, Math.min(all.size(), GUARDED_MAX)));
     known.clear();
     int largest = shapes.large().stream().mapToInt(Shape::count).max().orElse(0);
-    guarded =
-        all.stream()
-            .limit(GUARDED_MAX)
-            .map(shape -> new Guarded(shape, shapes.covering(shape), largest < shape.count()))
-            .toList();
+    seen = new int[guarded.size()];
+    unseen = new boolean[guarded.size()];
+    for (int i = 0; i < seen.length; i++) {
+      seen[i] = shapes.covering(guarded.get(i));
+      unseen[i] = largest < guarded.get(i).count();
+    }
   }
 
   /** That more pods come than there are rooms. */
@@ -156,7 +154,6 @@ final class LargePodReserve {
         room,
         r ->
             guarded.stream()
-                .map(Guarded::shape)
                 .mapToInt(s -> s.models().admits(r.model()) ? r.holds(s) : 0)
                 .toArray());
   }
