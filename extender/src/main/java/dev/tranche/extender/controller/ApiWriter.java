@@ -105,7 +105,7 @@ public final class ApiWriter implements ApiServer {
                 .flatMap(pod -> PodReader.read(pod, resources)));
   }
 
-  @Override
+  /** Makes the scheduler look at rejected pods again; may complete on any thread. */
   public Future<?> wake(String node) {
     String patch =
         "{\"metadata\":{\"annotations\":{\"%s\":\"%s\"}}}".formatted(Names.ROOM, Instant.now());
@@ -134,7 +134,7 @@ public final class ApiWriter implements ApiServer {
     return writes.submit(() -> client.nodes().withName(node).patch(how, patch));
   }
 
-  @Override
+  /** Tells the pod's owner why it waits. */
   public void explainRejection(PodFacts pod, String message) {
     if (told.asMap().putIfAbsent(pod.uid(), true) == null) {
       rejections

@@ -48,12 +48,7 @@ public record Inspection(
       NodeView.Availability availability,
       List<Gpu> gpus,
       List<Hold> unplaced,
-      Instant at) {
-    public Node(
-        String name, NodeView.Availability availability, List<Gpu> gpus, List<Hold> unplaced) {
-      this(name, availability, gpus, unplaced, Instant.EPOCH);
-    }
-  }
+      Instant at) {}
 
   /**
    * @param smMean that of the last reading; its half-life is the node plugin's
@@ -71,25 +66,6 @@ public record Inspection(
       List<Hold> holds,
       Map<String, Integer> formerReplicas,
       Optional<LoadReading> reading) {
-    public Gpu(
-        GpuView view,
-        int strayReplicas,
-        double smMean,
-        long memoryUsedBytes,
-        long ageMs,
-        List<Hold> holds,
-        Map<String, Integer> formerReplicas) {
-      this(
-          view,
-          strayReplicas,
-          smMean,
-          memoryUsedBytes,
-          ageMs,
-          holds,
-          formerReplicas,
-          Optional.empty());
-    }
-
     /** SM utilization by the last reading alone. */
     public double sm() {
       return reading.map(LoadReading::sm).orElse(smMean);

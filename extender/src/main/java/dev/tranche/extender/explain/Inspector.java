@@ -11,7 +11,6 @@ import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeFitCache;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -56,28 +55,12 @@ public final class Inspector {
       long loadsVersion,
       ClusterSnapshot.Seen seen,
       List<Hold> holds) {
+    /** Another hold is another version of the Ledger's page. */
     @SuppressWarnings("ReferenceEquality")
-    boolean isOf(
-        long ledgerVersionNow,
-        long loadsVersionNow,
-        ClusterSnapshot.Seen seenNow,
-        Collection<Hold> holdsNow) {
+    boolean isOf(long ledgerVersionNow, long loadsVersionNow, ClusterSnapshot.Seen seenNow) {
       return ledgerVersion == ledgerVersionNow
           && loadsVersion == loadsVersionNow
-          && seen == seenNow
-          && sameObjects(holds, holdsNow);
-    }
-
-    @SuppressWarnings("ReferenceEquality")
-    private static boolean sameObjects(List<Hold> one, Collection<Hold> two) {
-      int i = 0;
-      for (Hold hold : two) {
-        if (i == one.size() || one.get(i) != hold) {
-          return false;
-        }
-        i++;
-      }
-      return i == one.size();
+          && seen == seenNow;
     }
   }
 
@@ -126,13 +109,12 @@ public final class Inspector {
     ClusterSnapshot.Seen seen = evaluations.seen(name, nowMs);
     long ledgerVersion = ledger.version(name);
     long loadsVersion = loads.version(name);
-    Collection<Hold> holds = ledger.holds(name);
     @Nullable Looked known = before.get(name);
-    if (known != null && known.isOf(ledgerVersion, loadsVersion, seen, holds)) {
+    if (known != null && known.isOf(ledgerVersion, loadsVersion, seen)) {
       return known;
     }
-    List<Hold> kept = List.copyOf(holds);
-    return new Looked(node(name, seen, kept, at, nowMs), ledgerVersion, loadsVersion, seen, kept);
+    List<Hold> holds = List.copyOf(ledger.holds(name));
+    return new Looked(node(name, seen, holds, at, nowMs), ledgerVersion, loadsVersion, seen, holds);
   }
 
   private Inspection.Node node(

@@ -321,7 +321,7 @@ public final class Ledger {
     ledgerState.drop(step, pod.uid());
     NodeInfo book = ledgerState.book(node);
     step.touch(book);
-    Hold hold = ledgerState.tentative(pod, book, placement, step);
+    Hold hold = ledgerState.tentative(pod, book, placement, step.nowMs());
     ledgerState.put(book, hold);
     return hold;
   }
@@ -362,7 +362,7 @@ public final class Ledger {
     step.touch(book);
     Hold hold =
         ledgerState
-            .tentative(pod, book, placement, step)
+            .tentative(pod, book, placement, step.nowMs())
             .at(Stage.BINDING, step.nowMs(), Hold.NEVER);
     ledgerState.put(book, hold);
     step.say(new Decision.Assign(node, hold.assignment()));

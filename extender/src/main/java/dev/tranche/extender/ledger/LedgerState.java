@@ -32,24 +32,7 @@ final class LedgerState {
     return book == null ? Optional.empty() : Optional.ofNullable(book.holds.get(uid));
   }
 
-  Hold tentative(
-      String uid,
-      String key,
-      NodeInfo book,
-      String resource,
-      Placement placement,
-      int replicasPerGpu,
-      Transition step) {
-    long expires = step.nowMs() + timing.tentativeMs();
-    return Hold.tentative(
-        uid, key, book.name, resource, placement, replicasPerGpu, step.nowMs(), expires);
-  }
-
   /** Of a pod that is placed by what we know of the node now. */
-  Hold tentative(PodFacts pod, NodeInfo book, Placement placement, Transition step) {
-    return tentative(pod, book, placement, step.nowMs());
-  }
-
   Hold tentative(PodFacts pod, NodeInfo book, Placement placement, long nowMs) {
     int replicasPerGpu = book.replicasPerGpu(pod, placement);
     return Hold.tentative(

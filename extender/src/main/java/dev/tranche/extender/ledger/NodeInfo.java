@@ -68,7 +68,7 @@ final class NodeInfo {
   long version;
 
   private final ChangedNodes changes;
-  private Map<String, GpuRoom> room = Map.of();
+  private Map<String, NodeView.Gpu> room = Map.of();
   private long roomVersion = -1;
 
   NodeInfo(String name, ChangedNodes changes) {
@@ -353,7 +353,7 @@ final class NodeInfo {
   }
 
   /** What a new pod could get, per uuid; of an unchanged page the same map. */
-  Map<String, GpuRoom> room() {
+  Map<String, NodeView.Gpu> room() {
     if (roomVersion != version) {
       room = roomNow();
       roomVersion = version;
@@ -361,14 +361,14 @@ final class NodeInfo {
     return room;
   }
 
-  private Map<String, GpuRoom> roomNow() {
+  private Map<String, NodeView.Gpu> roomNow() {
     if (availability() != Availability.AVAILABLE) {
       return Map.of();
     }
-    var room = new HashMap<String, GpuRoom>();
+    var room = new HashMap<String, NodeView.Gpu>();
     for (NodeView.Gpu gpu : view(h -> true, Long.MAX_VALUE).gpus()) {
       if (gpu.facts().healthy() && !gpu.cordoned()) {
-        room.put(gpu.facts().uuid(), GpuRoom.of(gpu));
+        room.put(gpu.facts().uuid(), gpu);
       }
     }
     return room;

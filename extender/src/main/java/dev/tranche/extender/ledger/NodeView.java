@@ -1,5 +1,6 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.extender.placement.GpuView;
 import java.util.List;
 
 /**
@@ -35,6 +36,13 @@ public record NodeView(String name, Availability availability, List<Gpu> gpus) {
     public int freeReplicas() {
       int given = facts.withheldReplicas() + heldReplicas + strayReplicas;
       return Math.max(0, facts.replicas() - given);
+    }
+
+    /** MPS client slots; {@link GpuView#UNLIMITED} without a limit. */
+    public int freeClients() {
+      return facts.clientsMax() == 0
+          ? GpuView.UNLIMITED
+          : Math.max(0, facts.clientsMax() - heldClients);
     }
   }
 

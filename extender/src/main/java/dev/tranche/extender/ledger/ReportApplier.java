@@ -106,14 +106,15 @@ final class ReportApplier {
     }
     if (hold == null) {
       hold =
-          ledgerState.tentative(
+          Hold.tentative(
               uid,
               echo.key(),
-              book,
+              book.name,
               echo.resource(),
               echo.placement(),
               echo.replicasPerGpu(),
-              step);
+              step.nowMs(),
+              step.nowMs() + timing.tentativeMs());
       ledgerState.put(book, hold);
     }
     if (hold.stage() != Stage.TENTATIVE) {

@@ -87,38 +87,37 @@ public final class LoadCache {
     return pods.get();
   }
 
+  private NodeReadings of(String node) {
+    return byNode.getOrDefault(node, NodeReadings.NONE);
+  }
+
   public void forget(String node) {
-    NodeReadings kept = byNode.remove(node);
-    count(kept == null ? 0 : -kept.pods());
+    count(-of(node).pods());
+    byNode.remove(node);
   }
 
   /** Another number after each report of the node. */
   public long version(String node) {
-    NodeReadings kept = byNode.get(node);
-    return kept == null ? 0 : kept.version;
+    return of(node).version;
   }
 
   /** When the first of a node's readings that is not stale becomes so. */
   public long staleAtMs(String node, long nowMs) {
-    NodeReadings kept = byNode.get(node);
-    return kept == null ? Long.MAX_VALUE : kept.staleAtMs(staleAfterMs, nowMs);
+    return of(node).staleAtMs(staleAfterMs, nowMs);
   }
 
   public Optional<LoadReading> get(String node, String uuid) {
-    NodeReadings kept = byNode.get(node);
-    return kept == null ? Optional.empty() : kept.get(uuid);
+    return of(node).get(uuid);
   }
 
   /** When a pod was first seen to use the GPU; not yet: the largest number. */
   public long beganAtMs(String node, String uuid, String pod) {
-    NodeReadings kept = byNode.get(node);
-    return kept == null ? Long.MAX_VALUE : kept.beganAtMs(uuid, pod);
+    return of(node).beganAtMs(uuid, pod);
   }
 
   /** Whether the node has ever said which pods use its GPUs. */
   public boolean namesPods(String node) {
-    NodeReadings kept = byNode.get(node);
-    return kept != null && kept.namesPods;
+    return of(node).namesPods;
   }
 
   /**

@@ -34,30 +34,6 @@ public record LoadReading(
     smByPod = Map.copyOf(smByPod);
   }
 
-  public LoadReading(long memoryUsedBytes, double smMean, int processes, long sampledAtMs) {
-    this(memoryUsedBytes, smMean, processes, sampledAtMs, Map.of());
-  }
-
-  /** Of a load that has been the same for long. */
-  public LoadReading(
-      long memoryUsedBytes,
-      double smMean,
-      int processes,
-      long sampledAtMs,
-      Map<String, Long> memoryUsedBytesByPod,
-      Map<String, Double> smByPod) {
-    this(memoryUsedBytes, smMean, smMean, processes, sampledAtMs, memoryUsedBytesByPod, smByPod);
-  }
-
-  public LoadReading(
-      long memoryUsedBytes,
-      double smMean,
-      int processes,
-      long sampledAtMs,
-      Map<String, Long> memoryUsedBytesByPod) {
-    this(memoryUsedBytes, smMean, processes, sampledAtMs, memoryUsedBytesByPod, Map.of());
-  }
-
   /**
    * SM utilization of one pod, 0 to 1; null where that is not known. A pod that is not named uses
    * nothing where nothing is left that could be its own.

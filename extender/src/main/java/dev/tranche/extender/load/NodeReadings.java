@@ -1,81 +1,77 @@
 package dev.tranche.extender.load;
 
 import dev.tranche.extender.load.LoadCache.News;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
 /**
- * The latest readings of one node's GPUs, in columns that are overwritten. Thousands of nodes
- * report every few seconds. A record for each reading would live just long enough to be promoted
- * and cost a full collection.
+ * The latest readings of one node's GPUs, each overwritten in place. Thousands of nodes report
+ * every few seconds. A record for each reading would live just long enough to be promoted and cost
+ * a full collection.
  */
 final class NodeReadings {
-  private static final int GPUS = 8;
+  /** Of a node that has not reported. */
+  static final NodeReadings NONE = new NodeReadings();
 
   long version;
 
   /** A pod was seen at work: the node can tell who uses its GPUs. */
   boolean namesPods;
 
-  private int count;
-  private String[] uuids = new String[GPUS];
-  private long[] memoryUsedBytes = new long[GPUS];
-  private double[] sm = new double[GPUS];
-  private double[] smMean = new double[GPUS];
-  private int[] processes = new int[GPUS];
-  private long[] sampledAtMs = new long[GPUS];
+  private final Map<String, Cell> byUuid = new HashMap<>();
 
-  @SuppressWarnings({"unchecked", "rawtypes"}) // Java has no arrays of parameterized types.
-  private Map<String, Long>[] memoryUsedBytesByPod = new Map[GPUS];
+  /** What was read last of one GPU. */
+  private static final class Cell {
+    long memoryUsedBytes;
+    double sm;
+    double smMean;
+    int processes;
+    long sampledAtMs;
+    Map<String, Long> memoryUsedBytesByPod = Map.of();
+    Map<String, Double> smByPod = Map.of();
 
-  @SuppressWarnings({"unchecked", "rawtypes"}) // Likewise.
-  private Map<String, Double>[] smByPod = new Map[GPUS];
-
-  /** When a pod was first seen to use its GPU. */
-  @SuppressWarnings({"unchecked", "rawtypes"}) // Likewise.
-  private Map<String, Long>[] beganAtMs = new Map[GPUS];
+    /** When a pod was first seen to use its GPU. */
+    Map<String, Long> beganAtMs = Map.of();
+  }
 
   /**
    * @param begunKeptMs for so long at least a beginning is remembered of a pod that pauses
    */
   News put(String uuid, LoadReading reading, double halfLifeMs, long begunKeptMs) {
-    int i = indexOf(uuid);
-    boolean known = i >= 0;
-    if (!known) {
-      i = add(uuid);
-    }
-    double kept = Math.pow(0.5, Math.max(0, reading.sampledAtMs() - sampledAtMs[i]) / halfLifeMs);
-    Map<String, Double> means = means(smByPod[i], reading.smByPod(), beganAtMs[i].keySet(), kept);
-    News news = known ? news(i, reading, means) : News.SOME;
-    smByPod[i] = means;
-    beganAtMs[i] = began(beganAtMs[i], reading, begunKeptMs);
-    namesPods = namesPods || !beganAtMs[i].isEmpty();
-    memoryUsedBytes[i] = reading.memoryUsedBytes();
-    sm[i] = reading.sm();
-    smMean[i] = reading.smMean();
-    processes[i] = reading.processes();
-    sampledAtMs[i] = reading.sampledAtMs();
-    memoryUsedBytesByPod[i] = reading.memoryUsedBytesByPod();
+    boolean known = byUuid.containsKey(uuid);
+    Cell cell = byUuid.computeIfAbsent(uuid, fresh -> new Cell());
+    double kept = Math.pow(0.5, Math.max(0, reading.sampledAtMs() - cell.sampledAtMs) / halfLifeMs);
+    Map<String, Double> means =
+        means(cell.smByPod, reading.smByPod(), cell.beganAtMs.keySet(), kept);
+    News news = known ? news(cell, reading, means) : News.SOME;
+    cell.smByPod = means;
+    cell.beganAtMs = began(cell.beganAtMs, reading, begunKeptMs);
+    namesPods = namesPods || !cell.beganAtMs.isEmpty();
+    cell.memoryUsedBytes = reading.memoryUsedBytes();
+    cell.sm = reading.sm();
+    cell.smMean = reading.smMean();
+    cell.processes = reading.processes();
+    cell.sampledAtMs = reading.sampledAtMs();
+    cell.memoryUsedBytesByPod = reading.memoryUsedBytesByPod();
     return news;
   }
 
-  private News news(int i, LoadReading reading, Map<String, Double> means) {
-    Map<String, Long> before = memoryUsedBytesByPod[i];
+  private static News news(Cell cell, LoadReading reading, Map<String, Double> means) {
+    Map<String, Long> before = cell.memoryUsedBytesByPod;
     Map<String, Long> now = reading.memoryUsedBytesByPod();
-    if (memoryUsedBytes[i] > reading.memoryUsedBytes()
-        || nobodys(memoryUsedBytes[i], before) > nobodys(reading.memoryUsedBytes(), now)
+    if (cell.memoryUsedBytes > reading.memoryUsedBytes()
+        || nobodys(cell.memoryUsedBytes, before) > nobodys(reading.memoryUsedBytes(), now)
         || anyLess(before, now)) {
       return News.EASED;
     }
     boolean same =
-        memoryUsedBytes[i] == reading.memoryUsedBytes()
+        cell.memoryUsedBytes == reading.memoryUsedBytes()
             && before.equals(now)
-            && smMean[i] == reading.smMean()
-            && processes[i] == reading.processes()
-            && smByPod[i].equals(means);
+            && cell.smMean == reading.smMean()
+            && cell.processes == reading.processes()
+            && cell.smByPod.equals(means);
     return same ? News.NONE : News.SOME;
   }
 
@@ -102,14 +98,14 @@ final class NodeReadings {
   }
 
   int size() {
-    return count;
+    return byUuid.size();
   }
 
   /** Pods that are remembered, with each of their GPUs and for each of what is kept of them. */
   int pods() {
     int pods = 0;
-    for (int i = 0; i < count; i++) {
-      pods += memoryUsedBytesByPod[i].size() + beganAtMs[i].size();
+    for (Cell cell : byUuid.values()) {
+      pods += cell.memoryUsedBytesByPod.size() + cell.beganAtMs.size();
     }
     return pods;
   }
@@ -121,17 +117,18 @@ final class NodeReadings {
    * @param reported uuids of the GPUs that it has
    */
   void forgetPodsOfBefore(Set<String> reported) {
-    for (int i = 0; i < count; i++) {
-      if (!reported.contains(uuids[i])) {
-        memoryUsedBytesByPod[i] = Map.of();
-        smByPod[i] = Map.of();
-        beganAtMs[i] = Map.of();
-      } else {
-        var began = new HashMap<>(beganAtMs[i]);
-        began.keySet().retainAll(smByPod[i].keySet());
-        beganAtMs[i] = Map.copyOf(began);
-      }
-    }
+    byUuid.forEach(
+        (uuid, cell) -> {
+          if (!reported.contains(uuid)) {
+            cell.memoryUsedBytesByPod = Map.of();
+            cell.smByPod = Map.of();
+            cell.beganAtMs = Map.of();
+          } else {
+            var began = new HashMap<>(cell.beganAtMs);
+            began.keySet().retainAll(cell.smByPod.keySet());
+            cell.beganAtMs = Map.copyOf(began);
+          }
+        });
   }
 
   private static boolean works(String pod, double sm) {
@@ -166,8 +163,8 @@ final class NodeReadings {
 
   /** Never: the largest number. */
   long beganAtMs(String uuid, String pod) {
-    int i = indexOf(uuid);
-    return i < 0 ? Long.MAX_VALUE : beganAtMs[i].getOrDefault(pod, Long.MAX_VALUE);
+    Cell cell = byUuid.get(uuid);
+    return cell == null ? Long.MAX_VALUE : cell.beganAtMs.getOrDefault(pod, Long.MAX_VALUE);
   }
 
   /** Who is new, and who begins to work, begins with what was read first of it. */
@@ -187,83 +184,30 @@ final class NodeReadings {
   }
 
   Optional<LoadReading> get(String uuid) {
-    int i = indexOf(uuid);
-    return i < 0
-        ? Optional.empty()
-        : Optional.of(
-            new LoadReading(
-                memoryUsedBytes[i],
-                sm[i],
-                smMean[i],
-                processes[i],
-                sampledAtMs[i],
-                memoryUsedBytesByPod[i],
-                smByPod[i]));
+    return Optional.ofNullable(byUuid.get(uuid))
+        .map(
+            cell ->
+                new LoadReading(
+                    cell.memoryUsedBytes,
+                    cell.sm,
+                    cell.smMean,
+                    cell.processes,
+                    cell.sampledAtMs,
+                    cell.memoryUsedBytesByPod,
+                    cell.smByPod));
   }
 
   /** When the first that is not stale becomes so; never: the largest number. */
   long staleAtMs(long staleAfterMs, long nowMs) {
     long first = Long.MAX_VALUE;
-    for (int i = 0; i < count; i++) {
-      long at = sampledAtMs[i] + staleAfterMs + 1;
+    for (Cell cell : byUuid.values()) {
+      long at = cell.sampledAtMs + staleAfterMs + 1;
       first = at > nowMs ? Math.min(first, at) : first;
     }
     return first;
   }
 
   void retain(Set<String> present) {
-    int kept = 0;
-    for (int i = 0; i < count; i++) {
-      if (present.contains(uuids[i])) {
-        move(i, kept++);
-      }
-    }
-    count = kept;
-    for (int i = kept; i < uuids.length; i++) {
-      uuids[i] = "";
-      memoryUsedBytesByPod[i] = Map.of();
-      smByPod[i] = Map.of();
-      beganAtMs[i] = Map.of();
-    }
-  }
-
-  private int indexOf(String uuid) {
-    for (int i = 0; i < count; i++) {
-      if (uuids[i].equals(uuid)) {
-        return i;
-      }
-    }
-    return -1;
-  }
-
-  private int add(String uuid) {
-    if (count == uuids.length) {
-      int longer = 2 * count;
-      uuids = Arrays.copyOf(uuids, longer);
-      memoryUsedBytes = Arrays.copyOf(memoryUsedBytes, longer);
-      sm = Arrays.copyOf(sm, longer);
-      smMean = Arrays.copyOf(smMean, longer);
-      processes = Arrays.copyOf(processes, longer);
-      sampledAtMs = Arrays.copyOf(sampledAtMs, longer);
-      memoryUsedBytesByPod = Arrays.copyOf(memoryUsedBytesByPod, longer);
-      smByPod = Arrays.copyOf(smByPod, longer);
-      beganAtMs = Arrays.copyOf(beganAtMs, longer);
-    }
-    uuids[count] = uuid;
-    smByPod[count] = Map.of();
-    beganAtMs[count] = Map.of();
-    return count++;
-  }
-
-  private void move(int from, int to) {
-    uuids[to] = uuids[from];
-    memoryUsedBytes[to] = memoryUsedBytes[from];
-    sm[to] = sm[from];
-    smMean[to] = smMean[from];
-    processes[to] = processes[from];
-    sampledAtMs[to] = sampledAtMs[from];
-    memoryUsedBytesByPod[to] = memoryUsedBytesByPod[from];
-    smByPod[to] = smByPod[from];
-    beganAtMs[to] = beganAtMs[from];
+    byUuid.keySet().retainAll(present);
   }
 }

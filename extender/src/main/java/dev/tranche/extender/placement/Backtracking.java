@@ -1,6 +1,8 @@
 package dev.tranche.extender.placement;
 
 import java.util.Arrays;
+import java.util.stream.IntStream;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Depth-first over the shares of a pod, the largest first, GPUs in a given order. The first
@@ -13,12 +15,15 @@ import java.util.Arrays;
  * GPUs with too little room for the smallest share do not count.
  */
 final class Backtracking {
-  enum Result {
-    FOUND,
-    NONE,
-    /** Out of steps: nothing is known. */
-    GAVE_UP
-  }
+  /**
+   * How a search came out.
+   *
+   * @param gpus by share; null: none were found
+   * @param gaveUp it ran out of steps, and nothing is known; else there surely are none
+   * @param steps that it took
+   */
+  @SuppressWarnings("ArrayRecordComponent") // Read at once, and never compared.
+  record Attempt(int @Nullable [] gpus, boolean gaveUp, int steps) {}
 
   private final Shares shares;
   private final SearchState room;
@@ -53,21 +58,14 @@ final class Backtracking {
   }
 
   /** Takes the room if there is enough; else the room is as before. */
-  Result run() {
-    if (assign(0)) {
-      return Result.FOUND;
-    }
-    return stepsLeft < 0 ? Result.GAVE_UP : Result.NONE;
-  }
-
-  /** Taken so far. */
-  int steps() {
-    return stepsMax - stepsLeft;
-  }
-
-  /** Which GPU a share is on, once it is found. */
-  int gpu(int share) {
-    return orders[share][positions[share]];
+  Attempt run() {
+    int @Nullable [] gpus =
+        assign(0)
+            ? IntStream.range(0, positions.length)
+                .map(share -> orders[share][positions[share]])
+                .toArray()
+            : null;
+    return new Attempt(gpus, gpus == null && stepsLeft < 0, stepsMax - stepsLeft);
   }
 
   private boolean assign(int share) {

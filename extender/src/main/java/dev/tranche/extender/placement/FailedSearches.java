@@ -1,5 +1,6 @@
 package dev.tranche.extender.placement;
 
+import dev.tranche.extender.placement.Backtracking.Attempt;
 import java.nio.IntBuffer;
 import java.util.Map;
 import java.util.Optional;
@@ -17,18 +18,13 @@ final class FailedSearches {
   /** A shorter one is made again sooner than it is remembered. */
   private static final int STEPS_MIN = 256;
 
-  private final Map<IntBuffer, Failed> known = new ConcurrentHashMap<>();
+  private final Map<IntBuffer, Attempt> known = new ConcurrentHashMap<>();
 
-  /**
-   * @param gaveUp it ran out of steps; else there surely is nothing
-   */
-  record Failed(boolean gaveUp, int steps) {}
-
-  Optional<Failed> find(IntBuffer key) {
+  Optional<Attempt> find(IntBuffer key) {
     return Optional.ofNullable(known.get(key));
   }
 
-  void add(IntBuffer key, Failed failed) {
+  void add(IntBuffer key, Attempt failed) {
     if (failed.steps() >= STEPS_MIN && known.size() < MAX) {
       known.put(key, failed);
     }

@@ -7,16 +7,14 @@ import java.util.List;
 
 /**
  * What the SM load of a GPU may turn out to be. The use of pods that have run for a while is known.
- * A new pod may turn out to be any of the kinds that there are, so two of them on one GPU are a
- * risk that no mean load shows.
+ * A new pod may turn out to be any of the kinds that there are, a risk that no mean load shows. The
+ * newest is weighed so; other new ones are taken to use what is expected of them, since to weigh
+ * more of them saves no work.
  *
  * @param chances together 1
  * @param odds what one more pod may use
  */
 public record LoadForecast(List<Chance> chances, UsageDistribution odds) {
-  /** Beyond so many newcomers on one GPU, each is taken to use what is expected of it. */
-  private static final int WEIGHED_MAX = 2;
-
   /**
    * @param load above 1 when more is wanted than the GPU has
    */
@@ -49,38 +47,25 @@ public record LoadForecast(List<Chance> chances, UsageDistribution odds) {
    * @param settled what the others use
    */
   public static LoadForecast of(double settled, List<Newcomer> newcomers, UsageDistribution odds) {
-    List<Chance> chances = List.of(new Chance(settled, 1));
+    if (newcomers.isEmpty()) {
+      return certain(settled, odds);
+    }
     List<Newcomer> newestFirst =
         newcomers.stream()
             .sorted(Comparator.comparingDouble(Newcomer::pending).reversed())
             .toList();
-    for (int i = 0; i < newestFirst.size(); i++) {
-      Newcomer newcomer = newestFirst.get(i);
-      List<Chance> uses =
-          i < WEIGHED_MAX ? uses(newcomer, odds) : List.of(new Chance(newcomer.expected(), 1));
-      chances = sums(chances, uses);
-    }
-    return new LoadForecast(chances, odds);
+    double others = settled + newestFirst.stream().skip(1).mapToDouble(Newcomer::expected).sum();
+    return new LoadForecast(chances(others, newestFirst.getFirst(), odds), odds);
   }
 
-  private static List<Chance> uses(Newcomer newcomer, UsageDistribution odds) {
-    var uses = new ArrayList<Chance>(odds.parts().size() + 1);
-    uses.add(new Chance(newcomer.used(), 1 - newcomer.pending()));
+  private static List<Chance> chances(double others, Newcomer newest, UsageDistribution odds) {
+    var chances = new ArrayList<Chance>(odds.parts().size() + 1);
+    chances.add(new Chance(others + newest.used(), 1 - newest.pending()));
     for (UsageDistribution.Part part : odds.parts()) {
-      double use = Math.max(newcomer.used(), Math.min(1, newcomer.asked() * part.times()));
-      uses.add(new Chance(use, newcomer.pending() * part.odds()));
+      double use = Math.max(newest.used(), Math.min(1, newest.asked() * part.times()));
+      chances.add(new Chance(others + use, newest.pending() * part.odds()));
     }
-    uses.removeIf(use -> use.odds() <= 0);
-    return uses;
-  }
-
-  private static List<Chance> sums(List<Chance> some, List<Chance> others) {
-    var sums = new ArrayList<Chance>(some.size() * others.size());
-    for (Chance a : some) {
-      for (Chance b : others) {
-        sums.add(new Chance(a.load() + b.load(), a.odds() * b.odds()));
-      }
-    }
-    return sums;
+    chances.removeIf(chance -> chance.odds() <= 0);
+    return chances;
   }
 }

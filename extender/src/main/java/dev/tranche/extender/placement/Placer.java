@@ -66,7 +66,7 @@ public final class Placer {
    */
   private static Optional<Outcome> without(
       SearchPlan plan, List<GpuView> gpus, boolean clients, Reason reason, SearchBudget steps) {
-    return switch (new Search(plan, gpus, false, clients, steps).run()) {
+    return switch (new Search(plan, gpus, false, clients, steps).run(null)) {
       case Search.Result.Found found -> Optional.of(new Outcome.DoesNotFit(reason));
       case Search.Result.GaveUp gaveUp -> Optional.of(new Outcome.Undecided());
       case Search.Result.None none -> Optional.empty();

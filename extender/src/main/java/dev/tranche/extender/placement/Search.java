@@ -1,6 +1,7 @@
 package dev.tranche.extender.placement;
 
 import dev.tranche.api.Demand;
+import dev.tranche.extender.placement.Backtracking.Attempt;
 import java.nio.IntBuffer;
 import java.util.ArrayList;
 import java.util.Comparator;
@@ -52,17 +53,10 @@ final class Search {
   private static final Result NONE = new Result.None();
   private static final Result GAVE_UP = new Result.GaveUp();
 
-  /** By the policy. */
-  Result run(GpuOrder order) {
-    return search(order);
-  }
-
-  /** Any placement. */
-  Result run() {
-    return search(null);
-  }
-
-  private Result search(@Nullable GpuOrder order) {
+  /**
+   * @param order the policy's; null: any placement will do
+   */
+  Result run(@Nullable GpuOrder order) {
     SearchState room = room();
     if (room.total() < plan.peakReplicas) {
       return NONE;
@@ -141,56 +135,44 @@ final class Search {
 
   /** Each share where the policy wants it, or else where there is room, or else split. */
   private Result apart(SearchState room, @Nullable GpuOrder order) {
-    Found whole = assign(plan.all, room, order);
+    Attempt whole = assign(plan.all, room, order);
     if (whole.gpus() != null) {
       return new Result.Found(placed(plan.all, whole.gpus(), List.of()));
     }
     if (!plan.anySplittable) {
-      return whole.decided() ? NONE : GAVE_UP;
+      return whole.gaveUp() ? GAVE_UP : NONE;
     }
-    Found firm =
-        plan.firm.count() == 0 ? new Found(new int[0], true) : assign(plan.firm, room, order);
+    Attempt firm =
+        plan.firm.count() == 0 ? new Attempt(new int[0], false, 0) : assign(plan.firm, room, order);
     if (firm.gpus() == null) {
-      return firm.decided() ? NONE : GAVE_UP;
+      return firm.gaveUp() ? GAVE_UP : NONE;
     }
     return split(room, plan.firm, firm.gpus());
   }
 
-  /**
-   * @param gpus by share; null: none were found
-   * @param decided that there are none
-   */
-  @SuppressWarnings("ArrayRecordComponent") // Read at once, and never compared.
-  private record Found(int @Nullable [] gpus, boolean decided) {}
-
   /** In the policy's order; if that takes long, the fullest GPUs first, which rarely does. */
-  private Found assign(Shares shares, SearchState room, @Nullable GpuOrder order) {
+  private Attempt assign(Shares shares, SearchState room, @Nullable GpuOrder order) {
     if (order != null) {
-      Found found = assign(shares, room, orders(shares, order));
-      if (found.decided()) {
-        return found;
+      Attempt attempt = assign(shares, room, orders(shares, order));
+      if (!attempt.gaveUp()) {
+        return attempt;
       }
     }
     int[] fullestFirst = sorted(Comparator.comparingInt(room::of));
     return assign(shares, room, Backtracking.same(fullestFirst, shares.count()));
   }
 
-  private Found assign(Shares shares, SearchState room, int[][] orders) {
+  private Attempt assign(Shares shares, SearchState room, int[][] orders) {
     IntBuffer key = FailedSearches.key(room, orders, steps.left());
-    Optional<FailedSearches.Failed> failed = plan.failed.find(key);
-    if (failed.isPresent()) {
-      steps.take(failed.get().steps());
-      return new Found(null, !failed.get().gaveUp());
+    Attempt attempt =
+        plan.failed
+            .find(key)
+            .orElseGet(() -> new Backtracking(shares, room, orders, steps.left()).run());
+    steps.take(attempt.steps());
+    if (attempt.gpus() == null) {
+      plan.failed.add(key, attempt);
     }
-    var backtracking = new Backtracking(shares, room, orders, steps.left());
-    Backtracking.Result result = backtracking.run();
-    steps.take(backtracking.steps());
-    if (result != Backtracking.Result.FOUND) {
-      boolean gaveUp = result == Backtracking.Result.GAVE_UP;
-      plan.failed.add(key, new FailedSearches.Failed(gaveUp, backtracking.steps()));
-      return new Found(null, !gaveUp);
-    }
-    return new Found(IntStream.range(0, shares.count()).map(backtracking::gpu).toArray(), true);
+    return attempt;
   }
 
   /** Each size of share has its own; a sort for each of hundreds would take too long. */

@@ -1,6 +1,7 @@
 package dev.tranche.extender.placement;
 
 import dev.tranche.api.Demand;
+import org.jspecify.annotations.Nullable;
 
 /** What a search needs to know of a pod: made once, since a pod may have a thousand shares. */
 final class SearchPlan {
@@ -57,5 +58,16 @@ final class SearchPlan {
     tooManyShares = !onOneGpu && count > Shares.COUNT_MAX;
     all = onOneGpu || tooManyShares ? Shares.NONE : Shares.all(demand);
     firm = onOneGpu || tooManyShares || !any ? Shares.NONE : Shares.firm(demand);
+  }
+
+  /** All of it follows from the demand. */
+  @Override
+  public boolean equals(@Nullable Object other) {
+    return other instanceof SearchPlan plan && demand.equals(plan.demand);
+  }
+
+  @Override
+  public int hashCode() {
+    return demand.hashCode();
   }
 }

@@ -1,5 +1,6 @@
 package dev.tranche.extender.preempt;
 
+import dev.tranche.api.LabelOperator;
 import dev.tranche.extender.ledger.PodFacts;
 import java.util.List;
 import java.util.Map;
@@ -28,27 +29,14 @@ public record Budget(
     return namespace + "/" + name;
   }
 
-  public enum Operator {
-    IN,
-    NOT_IN,
-    EXISTS,
-    DOES_NOT_EXIST
-  }
-
   /** One line of a label selector. */
-  public record Requirement(String label, Operator operator, Set<String> values) {
+  public record Requirement(String label, String operator, Set<String> values) {
     public Requirement {
       values = Set.copyOf(values);
     }
 
     boolean met(Map<String, String> labels) {
-      String value = labels.get(label);
-      return switch (operator) {
-        case IN -> value != null && values.contains(value);
-        case NOT_IN -> value == null || !values.contains(value);
-        case EXISTS -> value != null;
-        case DOES_NOT_EXIST -> value == null;
-      };
+      return LabelOperator.holds(operator, values, LabelOperator.NO_NUMBER, labels.get(label));
     }
   }
 

@@ -1,5 +1,6 @@
 package dev.tranche.extender.selection;
 
+import dev.tranche.api.LabelOperator;
 import io.fabric8.kubernetes.api.model.Affinity;
 import io.fabric8.kubernetes.api.model.NodeAffinity;
 import io.fabric8.kubernetes.api.model.NodeSelector;
@@ -11,7 +12,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
-import java.util.OptionalLong;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -25,9 +25,6 @@ public record PodSelection(
     Map<String, String> nodeSelector,
     @Nullable List<NodeSelectorTerm> terms,
     List<Toleration> tolerations) {
-  /** No label counts to more, and these fit into a long. */
-  private static final String NUMBER = "-?\\d{1,18}";
-
   public static PodSelection of(Pod pod) {
     var spec = pod.getSpec();
     return new PodSelection(
@@ -70,30 +67,9 @@ public record PodSelection(
 
   private static boolean holds(NodeSelectorRequirement requirement, @Nullable String value) {
     List<String> values = requirement.getValues();
-    return switch (requirement.getOperator()) {
-      case "In" -> value != null && values.contains(value);
-      case "NotIn" -> value == null || !values.contains(value);
-      case "Exists" -> value != null;
-      case "DoesNotExist" -> value == null;
-      case "Gt" -> compare(value, values) > 0;
-      case "Lt" -> compare(value, values) < 0;
-      default -> false;
-    };
-  }
-
-  /** 0, which satisfies neither Gt nor Lt, where either side is no number. */
-  private static int compare(@Nullable String value, List<String> values) {
-    OptionalLong label = number(value);
-    OptionalLong bound = number(values.isEmpty() ? null : values.getFirst());
-    return label.isEmpty() || bound.isEmpty()
-        ? 0
-        : Long.compare(label.getAsLong(), bound.getAsLong());
-  }
-
-  private static OptionalLong number(@Nullable String text) {
-    return text != null && text.matches(NUMBER)
-        ? OptionalLong.of(Long.parseLong(text))
-        : OptionalLong.empty();
+    long bound =
+        values.isEmpty() ? LabelOperator.NO_NUMBER : LabelOperator.number(values.getFirst());
+    return LabelOperator.holds(requirement.getOperator(), values, bound, value);
   }
 
   private boolean tolerates(NodeTraits.Taint taint) {

@@ -68,19 +68,11 @@ public final class ClusterSnapshot {
   }
 
   /**
-   * @param counted the holds that count; the pod's own never does
+   * @param present without the pod's own hold
    */
-  public NodeFit evaluate(
-      PodFacts pod, String node, Policy policy, Predicate<Hold> counted, long nowMs) {
-    return evaluate(pod, node, policy, new Present(counted, Set.of()), nowMs);
-  }
-
-  /**
-   * @param present the pod's own hold never counts
-   */
-  public NodeFit evaluate(PodFacts pod, String node, Policy policy, Present present, long nowMs) {
+  NodeFit evaluate(PodFacts pod, String node, Policy policy, Present present, long nowMs) {
     GpuRequest ask = ask(pod, ledger.replicasPerGpu(node, pod.resource()));
-    return evaluate(node, ask, seen(node, present.without(pod), nowMs), policy);
+    return evaluate(node, ask, seen(node, present, nowMs), policy);
   }
 
   @SuppressWarnings("ReferenceEquality") // A verb looks at many nodes for one pod.
@@ -104,7 +96,15 @@ public final class ClusterSnapshot {
             : Scores.Score.NONE;
     boolean fits = outcome instanceof Outcome.Fits;
     return new NodeFit(
-        node, ask, seen.gpus(), outcome, fits, score.headroom(), score.cost(), idleness);
+        node,
+        ask,
+        seen.gpus(),
+        outcome,
+        fits,
+        score.headroom(),
+        score.cost(),
+        idleness.gpus(),
+        idleness.idle());
   }
 
   public static Outcome outcome(GpuRequest ask, Seen seen, Policy policy) {
@@ -183,9 +183,7 @@ public final class ClusterSnapshot {
         facts.healthy(),
         gpu.cordoned(),
         gpu.freeReplicas(),
-        facts.clientsMax() == 0
-            ? GpuView.UNLIMITED
-            : Math.max(0, facts.clientsMax() - gpu.heldClients()),
+        gpu.freeClients(),
         facts.memoryUsableBytes(),
         Math.max(0, facts.memoryUsableBytes() - granted - beyond.pods() - beyond.nobodys()),
         reading == null

@@ -114,7 +114,7 @@ public final class NodeEvaluator {
     public NodeFit of(String node) {
       return alone || !seenOtherwise(node, own)
           ? page.of(node, nowMs)
-          : snapshot.evaluate(pod, node, chosen, before(pod), nowMs);
+          : snapshot.evaluate(pod, node, chosen, present(pod), nowMs);
     }
 
     /** The decision has taken too long. */
@@ -123,23 +123,16 @@ public final class NodeEvaluator {
     }
   }
 
-  /** Nodes' GPUs at one moment, as they are for this pod; each may be read on any thread. */
-  private Function<String, ClusterSnapshot.Seen> seen(PodFacts pod) {
+  /** All nodes with GPUs at one moment, as they are for this pod; may be read on any thread. */
+  public List<LookedNode> look(PodFacts pod) {
     long nowMs = clockMs.getAsLong();
     String own = ownNode(pod);
-    return node ->
-        seenOtherwise(node, own)
-            ? snapshot.seen(
-                node, new ClusterSnapshot.Present(before(pod), Set.of()).without(pod), nowMs)
-            : evaluations.seen(node, nowMs);
-  }
-
-  /** All nodes with GPUs, as they are for this pod. */
-  public List<LookedNode> look(PodFacts pod) {
-    Function<String, ClusterSnapshot.Seen> seenNow = seen(pod);
     var looked = new ArrayList<LookedNode>();
     for (String name : ledger.nodes()) {
-      ClusterSnapshot.Seen seen = seenNow.apply(name);
+      ClusterSnapshot.Seen seen =
+          seenOtherwise(name, own)
+              ? snapshot.seen(name, present(pod), nowMs)
+              : evaluations.seen(name, nowMs);
       if (!seen.gpus().isEmpty()) {
         looked.add(new LookedNode(name, ledger.replicasPerGpu(name, pod.resource()), seen));
       }
@@ -153,8 +146,7 @@ public final class NodeEvaluator {
    * @param more what these others hold
    */
   public ClusterSnapshot.Seen seenAfter(PodFacts pod, String node, List<Hold> more) {
-    var present = new ClusterSnapshot.Present(before(pod), Set.of()).without(pod);
-    return snapshot.seen(node, present, more, clockMs.getAsLong());
+    return snapshot.seen(node, present(pod), more, clockMs.getAsLong());
   }
 
   /** Nodes' GPUs at one moment, as they are for a pod that holds none. */
@@ -191,7 +183,7 @@ public final class NodeEvaluator {
 
   /** As if these pods had ended. */
   public NodeFit evaluateWithout(PodFacts pod, String node, Set<String> gone) {
-    var present = new ClusterSnapshot.Present(before(pod), gone);
+    var present = new ClusterSnapshot.Present(counted(pod), gone);
     return snapshot.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
   }
 
@@ -205,18 +197,27 @@ public final class NodeEvaluator {
         hold ->
             (hold.stage() == Hold.Stage.BOUND && hold.placement() != null)
                 || ledger.nominated(hold.uid());
-    var present = new ClusterSnapshot.Present(before(pod).and(settled), leaving);
+    var present = new ClusterSnapshot.Present(counted(pod).and(settled), leaving);
     return snapshot.evaluate(pod, node, policyOf(pod), present, clockMs.getAsLong());
   }
 
-  /** A GPU that is held for a nominated pod is not held against one of higher priority. */
-  private Predicate<Hold> before(PodFacts pod) {
+  private ClusterSnapshot.Present present(PodFacts pod) {
+    return new ClusterSnapshot.Present(counted(pod), Set.of());
+  }
+
+  /**
+   * Holds that count against this pod: its own never does, and a GPU that is held for a nominated
+   * pod is not held against one of higher priority.
+   */
+  private Predicate<Hold> counted(PodFacts pod) {
+    Predicate<Hold> others = hold -> !hold.uid().equals(pod.uid());
     if (ledger.nominations() == 0) {
-      return hold -> true;
+      return others;
     }
     int own = pod.standing().priority();
-    return hold ->
-        !ledger.nominated(hold.uid())
-            || ledger.pod(hold.uid()).map(p -> p.standing().priority()).orElse(own) >= own;
+    return others.and(
+        hold ->
+            !ledger.nominated(hold.uid())
+                || ledger.pod(hold.uid()).map(p -> p.standing().priority()).orElse(own) >= own);
   }
 }

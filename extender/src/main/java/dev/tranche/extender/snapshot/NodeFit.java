@@ -16,7 +16,8 @@ import java.util.Optional;
  * @param headroom how good it is, 0 to {@link dev.tranche.extender.score.Scores#HEADROOM_MAX}; 0
  *     where it does not fit, and where pods are packed, since that is of no node alone
  * @param cost of putting the pod there, where idle GPUs are spared; else 0
- * @param idleness of those GPUs that may serve the pod, full or not
+ * @param measuredGpus of those that may serve the pod, full or not, so many have a known load
+ * @param idleGpus of these; as in {@link IdleGpus}, which would be one more object to wait for
  */
 public record NodeFit(
     String node,
@@ -26,7 +27,8 @@ public record NodeFit(
     boolean fits,
     int headroom,
     double cost,
-    IdleGpus idleness) {
+    int measuredGpus,
+    int idleGpus) {
   /** Nothing has been heard of the node. */
   public boolean silent() {
     return outcome.refusal().filter(reason -> reason == Reason.NO_REPORT).isPresent();

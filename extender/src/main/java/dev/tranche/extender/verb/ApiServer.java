@@ -35,10 +35,4 @@ public interface ApiServer {
    * @param key {@code namespace/name}
    */
   Future<Optional<PodFacts>> pod(String key);
-
-  /** Makes the scheduler look at rejected pods again; may complete on any thread. */
-  Future<?> wake(String node);
-
-  /** Tells the pod's owner why it waits. */
-  void explainRejection(PodFacts pod, String message);
 }

@@ -125,16 +125,18 @@ public final class Filter {
     fitting.clear();
     refused.clear();
     NodeEvaluator.ForPod now = evaluator.forPod(pod);
-    var all = new IdleGpus.Sum();
+    int gpus = 0;
+    int idle = 0;
     for (int i = 0; i < names.size(); i++) {
       if (i % NodeEvaluator.NODES_BETWEEN_CLOCK_CHECKS == 0 && now.late()) {
         return new Answer.Undecided(NodeEvaluator.LATE);
       }
       NodeFit evaluation = now.of(names.get(i));
       (evaluation.fits() ? fitting : refused).add(evaluation);
-      all.add(evaluation.idleness());
+      gpus += evaluation.measuredGpus();
+      idle += evaluation.idleGpus();
     }
-    spare(pod, all.total());
+    spare(pod, new IdleGpus(gpus, idle));
     explanations.filtered(pod, evaluator.policyOf(pod), fitting, refused);
     @Nullable Answer wait = fitting.isEmpty() ? transientOnly(pod, refused, now::late) : null;
     if (wait != null) {

@@ -162,9 +162,9 @@ public final class WhatIf {
 
     /** As filter does, policy {@code load} looks anew where idle GPUs have become scarce. */
     private void judge() {
-      var all = new IdleGpus.Sum();
-      fits.forEach(fit -> all.add(fit.idleness()));
-      Policy now = evaluator.policyOf(pod, all.total().scarce());
+      int gpus = fits.stream().mapToInt(NodeFit::measuredGpus).sum();
+      int idle = fits.stream().mapToInt(NodeFit::idleGpus).sum();
+      Policy now = evaluator.policyOf(pod, new IdleGpus(gpus, idle).scarce());
       if (now != policy) {
         policy = now;
         for (int i = 0; i < fits.size(); i++) {

@@ -1,7 +1,6 @@
 package dev.tranche.extender.watch;
 
 import dev.tranche.extender.preempt.Budget;
-import dev.tranche.extender.preempt.Budget.Operator;
 import dev.tranche.extender.preempt.Budget.Requirement;
 import io.fabric8.kubernetes.api.model.LabelSelector;
 import io.fabric8.kubernetes.api.model.LabelSelectorRequirement;
@@ -49,27 +48,17 @@ public final class BudgetReader {
     var requirements = new ArrayList<Requirement>();
     if (selector == null) {
       // The API says that no selector selects no pod; no label has an empty name.
-      requirements.add(new Requirement("", Operator.EXISTS, Set.of()));
+      requirements.add(new Requirement("", "Exists", Set.of()));
       return requirements;
     }
     Optional.ofNullable(selector.getMatchLabels())
         .orElse(Map.of())
-        .forEach(
-            (label, value) -> requirements.add(new Requirement(label, Operator.IN, Set.of(value))));
+        .forEach((label, value) -> requirements.add(new Requirement(label, "In", Set.of(value))));
     for (LabelSelectorRequirement each :
         Optional.ofNullable(selector.getMatchExpressions()).orElse(List.of())) {
       Set<String> values = each.getValues() == null ? Set.of() : Set.copyOf(each.getValues());
-      requirements.add(new Requirement(each.getKey(), operator(each.getOperator()), values));
+      requirements.add(new Requirement(each.getKey(), each.getOperator(), values));
     }
     return requirements;
-  }
-
-  private static Operator operator(String name) {
-    return switch (name) {
-      case "In" -> Operator.IN;
-      case "NotIn" -> Operator.NOT_IN;
-      case "Exists" -> Operator.EXISTS;
-      default -> Operator.DOES_NOT_EXIST;
-    };
   }
 }

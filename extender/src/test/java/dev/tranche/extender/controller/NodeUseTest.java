@@ -2,7 +2,7 @@ package dev.tranche.extender.controller;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.verb.FakeWorld;
 import dev.tranche.extender.verb.FakeWorld.Gpu;
@@ -33,7 +33,7 @@ final class NodeUseTest {
     var world = new FakeWorld(Policy.LOAD);
     world.report(
         "a",
-        Map.of("a0", new LoadReading(4 * FakeWorld.GIB, 0.5, 0, world.nowMs)),
+        Map.of("a0", Readings.of(4 * FakeWorld.GIB, 0.5, 0, world.nowMs)),
         new Gpu("a0", 0, 0),
         new Gpu("a1", 0, 0));
     assertThat(NodeUse.of(world.evaluator.gpus().apply("a"), world.loads, "a"))

@@ -284,7 +284,7 @@ final class HalfLifeSimulation {
       double all = Math.max(1, gpu.wanted(use));
       gpu.pods.forEach(pod -> byPod.put(pod.facts.key(), pod.wants(use) / all));
       int processes = gpu.pods.size();
-      readings.put(gpu.uuid, new LoadReading(0, gpu.mean, processes, world.nowMs, Map.of(), byPod));
+      readings.put(gpu.uuid, Readings.of(0, gpu.mean, processes, world.nowMs, Map.of(), byPod));
       facts.add(gpu.facts);
     }
     var state = new NodeState(true, facts, Map.of(), false, Map.of(), List.of());

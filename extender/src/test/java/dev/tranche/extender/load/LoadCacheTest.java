@@ -19,7 +19,7 @@ final class LoadCacheTest {
       memory.put("ns/p" + i, 1L);
       sm.put("ns/p" + i, 0.1);
     }
-    return new LoadReading(pods, 0.5, pods, 1_000, memory, sm);
+    return Readings.of(pods, 0.5, pods, 1_000, memory, sm);
   }
 
   /** A node's credential in the wrong hands: each report names others, and calls itself old. */
@@ -50,7 +50,7 @@ final class LoadCacheTest {
   }
 
   private News used(long bytes, Map<String, Long> byPod) {
-    var reading = new LoadReading(bytes, 0.5, 2, 1_000, byPod);
+    var reading = Readings.of(bytes, 0.5, 2, 1_000, byPod, Map.of());
     return loads.put("a", Map.of("GPU-0", reading), () -> GPUS);
   }
 

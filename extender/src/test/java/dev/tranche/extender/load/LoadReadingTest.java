@@ -11,12 +11,12 @@ final class LoadReadingTest {
 
   @Test
   void podThatIsNotNamed_usesNothing_whereNothingIsLeft() {
-    var others = new LoadReading(4 * GIB, 0.4, 1, 0, Map.of("ns/q", 4 * GIB), Map.of("ns/q", 0.4));
+    var others = Readings.of(4 * GIB, 0.4, 1, 0, Map.of("ns/q", 4 * GIB), Map.of("ns/q", 0.4));
     assertThat(others.smOf("ns/q")).isEqualTo(0.4);
     assertThat(others.smOf("ns/p")).isZero();
     assertThat(others.memoryBytesOf("ns/q")).isEqualTo(4 * GIB);
     assertThat(others.memoryBytesOf("ns/p")).isZero();
-    var idle = new LoadReading(0, 0, 0, 0);
+    var idle = Readings.of(0, 0, 0, 0);
     assertThat(idle.smOf("ns/p")).isZero();
     assertThat(idle.memoryBytesOf("ns/p")).isZero();
   }
@@ -24,10 +24,10 @@ final class LoadReadingTest {
   /** Under MPS the server is named, which is no pod. */
   @Test
   void podThatIsNotNamed_mayUseWhatIsNobodys() {
-    var nobodys = new LoadReading(4 * GIB, 0.4, 1, 0, Map.of(), Map.of(LoadReading.OTHERS, 0.4));
+    var nobodys = Readings.of(4 * GIB, 0.4, 1, 0, Map.of(), Map.of(LoadReading.OTHERS, 0.4));
     assertThat(nobodys.smOf("ns/p")).isNull();
     assertThat(nobodys.memoryBytesOf("ns/p")).isNull();
-    var untold = new LoadReading(4 * GIB, 0.4, 1, 0);
+    var untold = Readings.of(4 * GIB, 0.4, 1, 0);
     assertThat(untold.smOf("ns/p")).isNull();
     assertThat(untold.memoryBytesOf("ns/p")).isNull();
   }

@@ -7,6 +7,7 @@ import dev.tranche.api.Demand.Container;
 import dev.tranche.api.Demand.Kind;
 import dev.tranche.api.Names;
 import dev.tranche.extender.load.UsageDistribution;
+import dev.tranche.extender.placement.Backtracking.Attempt;
 import dev.tranche.extender.placement.Search.Result;
 import dev.tranche.extender.score.Policy;
 import java.nio.IntBuffer;
@@ -177,8 +178,9 @@ final class SearchTest {
       var steps = new SearchBudget();
       // The three that Placer makes at most.
       for (boolean first : new boolean[] {true, false, false}) {
+        GpuOrder order = first ? POLICIES.get(random.nextInt(4)).order() : null;
         var search = new Search(new SearchPlan(demand), gpus, true, true, steps);
-        Result result = first ? search.run(POLICIES.get(random.nextInt(4)).order()) : search.run();
+        Result result = search.run(order);
         if (result instanceof Result.Found(Placement placement)) {
           check(demand, gpus, placement);
         }
@@ -217,7 +219,7 @@ final class SearchTest {
   void failedSearches_areBounded() {
     var failed = new FailedSearches();
     for (int i = 0; i < 10 * FailedSearches.MAX; i++) {
-      failed.add(IntBuffer.wrap(new int[] {i}), new FailedSearches.Failed(true, 3_000));
+      failed.add(IntBuffer.wrap(new int[] {i}), new Attempt(null, true, 3_000));
     }
     assertThat(failed.size()).isEqualTo(FailedSearches.MAX);
   }

@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.api.Names;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
-import dev.tranche.extender.preempt.Budget.Operator;
 import dev.tranche.extender.preempt.Budget.Requirement;
 import dev.tranche.extender.preempt.Victims.Candidate;
 import java.util.ArrayList;
@@ -188,7 +187,7 @@ final class VictimsTest {
   }
 
   private static Budget budget(int allowed) {
-    var selects = new Requirement("app", Operator.IN, Set.of("db"));
+    var selects = new Requirement("app", "In", Set.of("db"));
     return new Budget("ns", "db", List.of(selects), allowed, Set.of());
   }
 

@@ -3,7 +3,7 @@ package dev.tranche.extender.readapi;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.extender.ledger.Event;
-import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.readapi.query.ListQuery;
 import dev.tranche.extender.readapi.query.Page;
 import dev.tranche.extender.readapi.row.ExplainJson;
@@ -35,7 +35,7 @@ final class RenderingTest {
   @BeforeEach
   void fill() {
     var reading =
-        new LoadReading(
+        Readings.of(
             3 * FakeWorld.GIB,
             0.25,
             1,

@@ -86,10 +86,9 @@ final class OverloadCostTest {
   private static IdleGpus idleness(int idle, int busy) {
     var gpus = Collections.nCopies(idle, Gpus.gpu("gpu", 0, 10, 1, 0.05, true));
     var others = Collections.nCopies(busy, Gpus.gpu("gpu", 0, 10, 1, 0.3, true));
-    var all = new IdleGpus.Sum();
-    all.add(IdleGpus.of(Gpus.ask(3), gpus));
-    all.add(IdleGpus.of(Gpus.ask(3), others));
-    return all.total();
+    IdleGpus one = IdleGpus.of(Gpus.ask(3), gpus);
+    IdleGpus other = IdleGpus.of(Gpus.ask(3), others);
+    return new IdleGpus(one.gpus() + other.gpus(), one.idle() + other.idle());
   }
 
   private static double cost(double load, int free, int share) {

@@ -6,6 +6,7 @@ import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.load.UsageDistribution;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.LoadForecast;
@@ -41,7 +42,7 @@ final class NewcomersTest {
 
   private void read(long passedMs, Map<String, Double> smByPod) {
     world.nowMs += passedMs;
-    var reading = new LoadReading(0, 0.1, 1, world.nowMs, Map.of(), smByPod);
+    var reading = Readings.of(0, 0.1, 1, world.nowMs, Map.of(), smByPod);
     world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0));
   }
 
@@ -129,7 +130,7 @@ final class NewcomersTest {
   /** No process is left, and the mean has not forgotten yet. */
   private void leave(long passedMs, double smMean) {
     world.nowMs += passedMs;
-    var reading = new LoadReading(0, smMean, 0, world.nowMs, Map.of(), Map.of());
+    var reading = Readings.of(0, smMean, 0, world.nowMs, Map.of(), Map.of());
     world.report("a", Map.of("a0", reading), new Gpu("a0", 0, 0));
   }
 
@@ -179,7 +180,7 @@ final class NewcomersTest {
 
   private void readsItsModel(long passedMs) {
     world.nowMs += passedMs;
-    var reading = new LoadReading(0, 0, 1, world.nowMs, Map.of(), Map.of("ns/first", 0.0));
+    var reading = Readings.of(0, 0, 1, world.nowMs, Map.of(), Map.of("ns/first", 0.0));
     world.report("b", Map.of("b0", reading), new Gpu("b0", 0, 0));
   }
 
@@ -264,7 +265,7 @@ final class NewcomersTest {
 
   private void readOn(long passedMs, Map<String, Double> smByPod, String... uuids) {
     world.nowMs += passedMs;
-    var reading = new LoadReading(0, 0.1, 1, world.nowMs, Map.of(), smByPod);
+    var reading = Readings.of(0, 0.1, 1, world.nowMs, Map.of(), smByPod);
     Map<String, LoadReading> readings =
         Arrays.stream(uuids).collect(Collectors.toMap(uuid -> uuid, uuid -> reading));
     world.report("a", readings, new Gpu("a0", 0, 0), new Gpu("a1", 0, 0));

@@ -9,6 +9,7 @@ import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.api.node.PodUse;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.Readings;
 import java.util.Map;
 import java.util.Objects;
 import org.junit.jupiter.api.Test;
@@ -105,6 +106,6 @@ final class ReportReaderTest {
             .build();
     var before = ReportReader.read("node", whole, 0).report().state();
     assertThat(ReportReader.brief(brief, 5_000, before))
-        .isEqualTo(Map.of("GPU-1", new LoadReading(7, 0, 0, 4_900)));
+        .isEqualTo(Map.of("GPU-1", Readings.of(7, 0, 0, 4_900)));
   }
 }

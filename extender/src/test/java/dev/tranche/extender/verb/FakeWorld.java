@@ -15,6 +15,7 @@ import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.Timing;
 import dev.tranche.extender.load.LoadCache;
 import dev.tranche.extender.load.LoadReading;
+import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
@@ -218,7 +219,8 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     var readings = new HashMap<String, LoadReading>();
     for (Gpu gpu : gpus) {
       readings.put(
-          gpu.uuid(), new LoadReading(gpu.usedBytes(), gpu.sm(), 0, nowMs, gpu.usedBytesByPod()));
+          gpu.uuid(),
+          Readings.of(gpu.usedBytes(), gpu.sm(), 0, nowMs, gpu.usedBytesByPod(), Map.of()));
     }
     report(node, readings, gpus);
   }
@@ -279,13 +281,11 @@ public final class FakeWorld implements NodePlugins, ApiServer {
     return Future.succeededFuture(Optional.ofNullable(onServer.get(key)));
   }
 
-  @Override
   public Future<?> wake(String node) {
     woken.add(node);
     return patched;
   }
 
-  @Override
   public void explainRejection(PodFacts pod, String message) {
     told.put(pod.key(), message);
   }

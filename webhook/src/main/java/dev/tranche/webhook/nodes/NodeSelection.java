@@ -1,6 +1,7 @@
 package dev.tranche.webhook.nodes;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import dev.tranche.api.LabelOperator;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -15,11 +16,6 @@ import org.jspecify.annotations.Nullable;
  * The terms are read once, since thousands of nodes are held against them. For one thread.
  */
 public final class NodeSelection {
-  private static final long NO_NUMBER = Long.MIN_VALUE;
-
-  /** No label counts to more, and these fit into a long. */
-  private static final int DIGITS_MAX = 18;
-
   private final List<Requirement> nodeSelector = new ArrayList<>();
 
   /** Null where none is required. */
@@ -37,7 +33,9 @@ public final class NodeSelection {
         .forEachEntry(
             (key, value) ->
                 nodeSelector.add(
-                    one(new Requirement(false, key, "In", Set.of(value.asText("")), NO_NUMBER))));
+                    one(
+                        new Requirement(
+                            false, key, "In", Set.of(value.asText("")), LabelOperator.NO_NUMBER))));
     JsonNode required =
         podSpec
             .path("affinity")
@@ -73,7 +71,7 @@ public final class NodeSelection {
             json.path("key").asText(""),
             json.path("operator").asText(""),
             values,
-            number(json.path("values").path(0).asText(""))));
+            LabelOperator.number(json.path("values").path(0).asText(""))));
   }
 
   private Requirement one(Requirement requirement) {
@@ -112,34 +110,7 @@ public final class NodeSelection {
     }
 
     private boolean holds(@Nullable String value) {
-      return switch (operator) {
-        case "In" -> value != null && values.contains(value);
-        case "NotIn" -> value == null || !values.contains(value);
-        case "Exists" -> value != null;
-        case "DoesNotExist" -> value == null;
-        case "Gt" -> value != null && compare(value) > 0;
-        case "Lt" -> value != null && compare(value) < 0;
-        default -> false;
-      };
+      return LabelOperator.holds(operator, values, bound, value);
     }
-
-    /** 0, which satisfies neither Gt nor Lt, where either side is no number. */
-    private int compare(String value) {
-      long number = number(value);
-      return number == NO_NUMBER || bound == NO_NUMBER ? 0 : Long.compare(number, bound);
-    }
-  }
-
-  private static long number(String text) {
-    int sign = text.startsWith("-") ? 1 : 0;
-    if (text.length() == sign || text.length() > sign + DIGITS_MAX) {
-      return NO_NUMBER;
-    }
-    for (int i = sign; i < text.length(); i++) {
-      if (text.charAt(i) < '0' || text.charAt(i) > '9') {
-        return NO_NUMBER;
-      }
-    }
-    return Long.parseLong(text);
   }
 }

@@ -2,45 +2,17 @@ package dev.tranche.extender.score.packing;
 
 import java.util.Arrays;
 
-/** What is left of a node, without its name: nodes with equal rooms are worth the same. */
-public final class FreeCapacity {
-  private final String model;
-  private final long cpuMilli;
-  private final long memoryMib;
-  private final int[] gpuMilli;
-
-  /** Asked for each node and pod. */
-  private final int hash;
-
-  /**
-   * @param model of its GPUs
-   * @param gpuMilli free thousandths of each GPU
-   */
-  public FreeCapacity(String model, long cpuMilli, long memoryMib, int[] gpuMilli) {
-    this.model = model;
-    this.cpuMilli = cpuMilli;
-    this.memoryMib = memoryMib;
-    this.gpuMilli = gpuMilli.clone();
-    Arrays.sort(this.gpuMilli);
-    long host = cpuMilli * 31 + memoryMib;
-    hash = (Long.hashCode(host) * 31 + Arrays.hashCode(this.gpuMilli)) * 31 + model.hashCode();
-  }
-
-  String model() {
-    return model;
-  }
-
-  long cpuMilli() {
-    return cpuMilli;
-  }
-
-  long memoryMib() {
-    return memoryMib;
-  }
-
-  /** Ascending; not to be changed. */
-  int[] gpuMilli() {
-    return gpuMilli;
+/**
+ * What is left of a node, without its name: nodes with equal rooms are worth the same.
+ *
+ * @param model of its GPUs
+ * @param gpuMilli free thousandths of each GPU, ascending; not to be changed
+ */
+@SuppressWarnings("ArrayRecordComponent") // Compared below; a list would box what is read most.
+public record FreeCapacity(String model, long cpuMilli, long memoryMib, int[] gpuMilli) {
+  public FreeCapacity {
+    gpuMilli = gpuMilli.clone();
+    Arrays.sort(gpuMilli);
   }
 
   int freeMilli() {
@@ -118,7 +90,6 @@ public final class FreeCapacity {
   @Override
   public boolean equals(Object other) {
     return other instanceof FreeCapacity room
-        && hash == room.hash
         && cpuMilli == room.cpuMilli
         && memoryMib == room.memoryMib
         && model.equals(room.model)
@@ -127,6 +98,7 @@ public final class FreeCapacity {
 
   @Override
   public int hashCode() {
-    return hash;
+    long host = cpuMilli * 31 + memoryMib;
+    return (Long.hashCode(host) * 31 + Arrays.hashCode(gpuMilli)) * 31 + model.hashCode();
   }
 }

@@ -94,41 +94,36 @@ public final class Packer {
 
   /** Empty if no room takes the pod; the first of equals. */
   public Optional<Choice> choose(Shape shape, List<FreeCapacity> rooms) {
+    return best(shape, rooms, 0).stream().findFirst();
+  }
+
+  /** Indexes of all rooms that lose least by taking a pod without GPU. */
+  public List<Integer> cheapest(Shape shape, List<FreeCapacity> rooms) {
+    return best(shape, rooms, SAME_MILLI).stream().map(Choice::index).toList();
+  }
+
+  /**
+   * Those that lose least, in the order of the rooms.
+   *
+   * @param same costs nearer than this are the same; 0: of equals the first is kept
+   */
+  private List<Choice> best(Shape shape, List<FreeCapacity> rooms, double same) {
     guard.price(rooms);
     Map<FreeCapacity, List<Option>> options = options(shape, rooms);
-    Optional<Choice> best = Optional.empty();
+    var best = new ArrayList<Choice>();
     double least = Double.POSITIVE_INFINITY;
     for (int i = 0; i < rooms.size(); i++) {
       FreeCapacity room = rooms.get(i);
       for (Option option : options.getOrDefault(room, List.of())) {
         // The price is looked for only where it could decide.
-        double cost = option.stranded() < least ? cost(room, shape, option) : least;
-        if (cost < least) {
-          least = cost;
-          best = Optional.of(new Choice(i, option.leastMilli()));
-        }
-      }
-    }
-    return best;
-  }
-
-  /** Indexes of all rooms that lose least by taking a pod without GPU. */
-  public List<Integer> cheapest(Shape shape, List<FreeCapacity> rooms) {
-    guard.price(rooms);
-    Map<FreeCapacity, List<Option>> options = options(shape, rooms);
-    var best = new ArrayList<Integer>();
-    double least = Double.POSITIVE_INFINITY;
-    for (int i = 0; i < rooms.size(); i++) {
-      FreeCapacity room = rooms.get(i);
-      for (Option option : options.getOrDefault(room, List.of())) {
-        boolean close = option.stranded() < least + SAME_MILLI;
+        boolean close = option.stranded() < least + same;
         double cost = close ? cost(room, shape, option) : Double.POSITIVE_INFINITY;
-        if (cost < least - SAME_MILLI) {
+        if (cost < least - same) {
           best.clear();
           least = cost;
         }
-        if (cost < least + SAME_MILLI) {
-          best.add(i);
+        if (best.isEmpty() || cost < least + same) {
+          best.add(new Choice(i, option.leastMilli()));
         }
       }
     }

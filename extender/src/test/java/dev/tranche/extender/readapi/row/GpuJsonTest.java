@@ -11,6 +11,7 @@ import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.LoadForecast;
 import dev.tranche.extender.placement.Placement;
 import io.vertx.core.json.JsonObject;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -66,7 +67,8 @@ final class GpuJsonTest {
     var gpu =
         new Inspection.Gpu(
             view, 0, 0.2, 3L << 30, 100, holds, formerReplicas, Optional.of(reading));
-    var node = new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of());
+    var node =
+        new Inspection.Node("a", Availability.AVAILABLE, List.of(gpu), List.of(), Instant.EPOCH);
     return GpuJson.of(new Snapshot.GpuRow("a/GPU-a", node, gpu));
   }
 }

@@ -151,7 +151,8 @@ final class RowChangesTest {
                     node.name(),
                     node.availability(),
                     node.gpus().stream().map(RowChangesTest::withoutAge).toList(),
-                    node.unplaced()))
+                    node.unplaced(),
+                    Instant.EPOCH))
         .toList();
   }
 
