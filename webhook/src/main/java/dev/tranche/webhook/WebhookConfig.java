@@ -121,7 +121,13 @@ record WebhookConfig(
             listen,
             metrics,
             new MutationRules(
-                resources, replicas, flags.schedulerName, flags.runtimeClass, memory, dialects),
+                resources,
+                replicas,
+                flags.schedulerName,
+                flags.runtimeClass,
+                memory,
+                dialects,
+                MutationRules.PlainRequests.REPLICAS),
             new CertificateController.Making(
                 certManager, authority, certificate, flags.schedulerClientCertificate),
             drain,

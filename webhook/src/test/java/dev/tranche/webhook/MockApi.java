@@ -4,7 +4,6 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
-import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
 import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
@@ -54,10 +53,11 @@ public final class MockApi implements AutoCloseable {
             new TlsNames("tranche", NAMESPACE),
             local,
             local,
-            new MutationRules(resources, 10, "tranche-scheduler", "nvidia"),
+            Reviews.rules(resources, 10, "tranche-scheduler", "nvidia"),
             making,
             Duration.ZERO,
-            new GuardRules(GuardMode.VOID, true, Set.of(), resources, "/var/lib/kubelet")),
+            new GuardRules(
+                GuardMode.VOID, true, Set.of(), resources, "/var/lib/kubelet", List.of())),
         new KubernetesClientBuilder()
             .withConfig(client.getConfiguration())
             .withKubernetesSerialization(ClusterWatch.serialization())

@@ -54,13 +54,8 @@ public final class GuardEvents implements AutoCloseable {
   private record Key(String namespace, String kind, String name, String finding) {}
 
   public GuardEvents(KubernetesClient client, InstantSource clock, WebhookMetrics metrics) {
-    this(client, new ObjectLookup(client, clock), clock, metrics);
-  }
-
-  public GuardEvents(
-      KubernetesClient client, ObjectLookup objects, InstantSource clock, WebhookMetrics metrics) {
     this.client = client;
-    this.objects = objects;
+    objects = new ObjectLookup(client, clock);
     this.clock = clock;
     this.metrics = metrics;
     thread = Thread.ofPlatform().name("guard-events").daemon().unstarted(this::run);

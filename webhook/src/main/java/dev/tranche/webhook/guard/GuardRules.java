@@ -32,16 +32,6 @@ public record GuardRules(
     resources = List.copyOf(resources);
   }
 
-  /** With CDI's own annotations alone. */
-  public GuardRules(
-      GuardMode mode,
-      boolean assumeDefaultRuntime,
-      Set<String> exemptServiceAccounts,
-      List<String> resources,
-      String kubeletRoot) {
-    this(mode, assumeDefaultRuntime, exemptServiceAccounts, resources, kubeletRoot, List.of());
-  }
-
   /** Checks what the flags say. */
   public static GuardRules read(
       String mode,

@@ -41,33 +41,6 @@ public record MutationRules(
     REPLICAS
   }
 
-  /** Plain requests count replicas. */
-  public MutationRules(
-      List<String> resources,
-      int defaultReplicasPerGpu,
-      String schedulerName,
-      String runtimeClass,
-      Memory memory,
-      Set<SharingSystem> dialects) {
-    this(
-        resources,
-        defaultReplicasPerGpu,
-        schedulerName,
-        runtimeClass,
-        memory,
-        dialects,
-        PlainRequests.REPLICAS);
-  }
-
-  /** With the default memory, and no words but ours. */
-  public MutationRules(
-      List<String> resources,
-      int defaultReplicasPerGpu,
-      String schedulerName,
-      String runtimeClass) {
-    this(resources, defaultReplicasPerGpu, schedulerName, runtimeClass, Memory.DEFAULT, Set.of());
-  }
-
   /** The same, for pods on which plain requests count otherwise. */
   public MutationRules with(PlainRequests plain) {
     return new MutationRules(

@@ -28,7 +28,8 @@ class GuardTest {
               true,
               Set.of("monitoring:dcgm-exporter"),
               List.of("example.com/shared"),
-              "/var/lib/k0s/kubelet"),
+              "/var/lib/k0s/kubelet",
+              List.of()),
           node ->
               switch (node) {
                 case "gpu-1" -> Set.of("cpu", "nvidia.com/gpu");
@@ -362,7 +363,8 @@ class GuardTest {
   void withoutADefaultRuntime_onlyPodsThatNameOneAreServed() {
     var careful =
         new Guard(
-            new GuardRules(GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet"),
+            new GuardRules(
+                GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
             node -> Set.of());
     JsonNode plain = container("'env':[" + ALL + "]");
     assertThat(((Verdict.Admitted) careful.judge(created(plain), GuardMode.VOID)).patch())
@@ -378,7 +380,8 @@ class GuardTest {
   void limitsOfMps_areTakenAway_whateverTheRuntime() {
     var careful =
         new Guard(
-            new GuardRules(GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet"),
+            new GuardRules(
+                GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
             node -> Set.of());
     JsonNode pod =
         container(
@@ -399,7 +402,8 @@ class GuardTest {
     var lookups = new java.util.concurrent.atomic.AtomicInteger();
     var counting =
         new Guard(
-            new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet"),
+            new GuardRules(
+                GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
             node -> {
               lookups.incrementAndGet();
               return Set.of();
