@@ -10,7 +10,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
-import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.regex.Matcher;
@@ -40,7 +39,7 @@ record WebhookConfig(
   private static final Pattern RESOURCE =
       Pattern.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
   private static final Pattern ADDRESS = Pattern.compile("(.+):(\\d{1,5})");
-  private static final Pattern DURATION = Pattern.compile("(\\d{1,6})(s|m|h|d)");
+  private static final Pattern DURATION = Pattern.compile("\\d{1,6}[smhd]");
   private static final int PORT_MAX = 65_535;
   private static final int NAME_CHARS_MAX = 40;
 
@@ -195,27 +194,14 @@ record WebhookConfig(
   }
 
   private static Duration duration(String flag, String value, int secondsMin, List<String> errors) {
-    Optional<Duration> duration = duration(value);
-    if (duration.isEmpty() || duration.get().toSeconds() < secondsMin) {
+    boolean readable = DURATION.matcher(value).matches();
+    Duration duration =
+        readable ? Duration.parse((value.endsWith("d") ? "P" : "PT") + value) : Duration.ZERO;
+    if (!readable || duration.toSeconds() < secondsMin) {
       errors.add(
           "%s is \"%s\"; expected a number with s, m, h or d, at least %ds, for example 90d"
               .formatted(flag, value, secondsMin));
     }
-    return duration.orElse(Duration.ZERO);
-  }
-
-  private static Optional<Duration> duration(String value) {
-    Matcher matcher = DURATION.matcher(value);
-    if (!matcher.matches()) {
-      return Optional.empty();
-    }
-    long number = Long.parseLong(matcher.group(1));
-    return Optional.of(
-        switch (matcher.group(2)) {
-          case "s" -> Duration.ofSeconds(number);
-          case "m" -> Duration.ofMinutes(number);
-          case "h" -> Duration.ofHours(number);
-          default -> Duration.ofDays(number);
-        });
+    return duration;
   }
 }
