@@ -339,14 +339,13 @@ final class ReviewReader {
   }
 
   private String string(String field, int bytesMax) throws Unreadable {
-    try {
-      return scan.string(bytesMax);
-    } catch (JsonScanner.TooLong longer) {
-      int most = longer.bytesMax();
+    String text = scan.string(bytesMax);
+    if (text == null) {
       throw new TooLarge(
-          "a value of \"%s\" with more than %d bytes".formatted(Printable.value(field), most),
-          most + " bytes");
+          "a value of \"%s\" with more than %d bytes".formatted(Printable.value(field), bytesMax),
+          bytesMax + " bytes");
     }
+    return text;
   }
 
   /**
