@@ -196,7 +196,34 @@ final class ReviewReader {
         JsonNode object,
         JsonNode oldObject,
         boolean dryRun)
-        implements Raw {}
+        implements Raw {
+      /** Whether it creates a pod. */
+      boolean creates() {
+        return operation.equals("CREATE")
+            && resource.equals("pods")
+            && subResource.isEmpty()
+            && object.isObject();
+      }
+
+      /** Whether it is kubectl debug's, which sends the pod with one ephemeral container more. */
+      boolean debugs() {
+        return operation.equals("UPDATE")
+            && resource.equals("pods")
+            && subResource.equals("ephemeralcontainers")
+            && object.isObject()
+            && oldObject.isObject();
+      }
+
+      /**
+       * Namespace and name of the pod, for the log. A controller's pods have no name yet, but the
+       * beginning of one.
+       */
+      String who() {
+        JsonNode metadata = object.path("metadata");
+        String name = metadata.path("name").asText(metadata.path("generateName").asText("") + "*");
+        return Printable.name(namespace) + "/" + Printable.name(name);
+      }
+    }
 
     /**
      * @param reason a sentence
