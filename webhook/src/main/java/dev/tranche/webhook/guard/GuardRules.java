@@ -28,8 +28,6 @@ public record GuardRules(
         Stream.concat(Stream.of(GpuAccess.CDI_PREFIX), cdiAnnotationPrefixes.stream())
             .distinct()
             .toList();
-    exemptServiceAccounts = Set.copyOf(exemptServiceAccounts);
-    resources = List.copyOf(resources);
   }
 
   /** Checks what the flags say. */

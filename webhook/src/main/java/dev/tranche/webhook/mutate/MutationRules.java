@@ -26,8 +26,6 @@ public record MutationRules(
     Set<SharingSystem> dialects,
     PlainRequests plainRequests) {
   public MutationRules {
-    resources = List.copyOf(resources);
-    dialects = Set.copyOf(dialects);
     if (resources.isEmpty() || defaultReplicasPerGpu < 1) {
       throw new IllegalArgumentException("a resource and at least 1 replica per GPU are needed");
     }
@@ -78,9 +76,5 @@ public record MutationRules(
    * @param nodes those labelled with their replicas per GPU
    * @param runtimeClassExists the one named above
    */
-  public record Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {
-    public Cluster {
-      nodes = List.copyOf(nodes);
-    }
-  }
+  public record Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {}
 }
