@@ -96,7 +96,7 @@ public final class GuardEvents implements AutoCloseable {
 
   /** The controller; else the pod itself, by the name that it will have or begin with. */
   private static ObjectReference regarding(GuardedPod pod) {
-    JsonNode metadata = pod.pod().path("metadata");
+    JsonNode metadata = pod.view().pod().path("metadata");
     for (JsonNode owner : metadata.path("ownerReferences")) {
       if (owner.path("controller").asBoolean(false)) {
         return reference(

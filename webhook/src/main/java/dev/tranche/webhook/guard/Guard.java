@@ -2,7 +2,7 @@ package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.tranche.webhook.guard.GuardedPod.Container;
+import dev.tranche.webhook.pod.PodView.Container;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
@@ -109,16 +109,14 @@ public final class Guard {
   }
 
   private void annotations(GuardedPod pod, GuardScan scan) {
-    pod.pod()
-        .path("metadata")
-        .path("annotations")
-        .forEachEntry(
+    pod.view()
+        .annotations()
+        .forEach(
             (key, value) ->
                 finding(key)
                     .ifPresent(
                         finding -> {
-                          if (scan.take(
-                              finding, "annotation %s asks for \"%s\"", key, value.asText(""))) {
+                          if (scan.take(finding, "annotation %s asks for \"%s\"", key, value)) {
                             scan.remove("metadata", "annotations", key);
                           }
                         }));

@@ -78,7 +78,7 @@ public final class GuardHandler implements ReviewHandler {
       case Raw.Request review when review.debugs() ->
           judge(
               review,
-              new GuardedPod(review.namespace(), review.object(), review.oldObject()),
+              new GuardedPod(review.namespace(), new PodView(review.object()), review.oldObject()),
               startNanos);
       // A rule of the configuration is wider than ours.
       case Raw.Request other -> unchanged(other.uid(), startNanos);
@@ -98,9 +98,7 @@ public final class GuardHandler implements ReviewHandler {
 
   private Answer judge(Raw.Request review, GuardedPod pod, long startNanos) {
     var tooLarge =
-        mode == GuardMode.AUDIT
-            ? Optional.<Problem>empty()
-            : SizeLimits.tooLarge(new PodView(pod.pod()));
+        mode == GuardMode.AUDIT ? Optional.<Problem>empty() : SizeLimits.tooLarge(pod.view());
     if (tooLarge.isPresent()) {
       Problem problem = tooLarge.get();
       return refused(review.uid(), problem.sentence(), problem.denial().toString(), startNanos);

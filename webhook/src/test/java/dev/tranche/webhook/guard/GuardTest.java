@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
+import dev.tranche.webhook.pod.PodView;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.util.List;
 import java.util.Set;
@@ -156,7 +157,7 @@ class GuardTest {
     JsonNode before = pod("'containers':[{'name':'main'}]");
     JsonNode pod =
         pod("'containers':[{'name':'main'}],'ephemeralContainers':[{'name':'d'," + fields + "}]");
-    assertThat(guard.judge(new GuardedPod("team", pod, before), GuardMode.DENY))
+    assertThat(guard.judge(new GuardedPod("team", new PodView(pod), before), GuardMode.DENY))
         .isInstanceOf(Verdict.Denied.class);
   }
 
@@ -444,7 +445,8 @@ class GuardTest {
                 + ALL
                 + "]}]");
     var verdict =
-        (Verdict.Admitted) guard.judge(new GuardedPod("team", pod, before), GuardMode.VOID);
+        (Verdict.Admitted)
+            guard.judge(new GuardedPod("team", new PodView(pod), before), GuardMode.VOID);
     assertThat(JsonPatch.apply(verdict.patch(), pod))
         .isEqualTo(
             pod(
