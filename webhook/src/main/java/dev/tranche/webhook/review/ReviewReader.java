@@ -1,7 +1,5 @@
 package dev.tranche.webhook.review;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -175,12 +173,7 @@ final class ReviewReader {
   private static final Set<String> NAMING = Set.of("env", "volumeMounts");
 
   /** In a list without these no variable and no path is NVIDIA's; escaped, anything may be. */
-  private static final List<byte[]> TELLING =
-      List.of(
-          "NVIDIA".getBytes(US_ASCII),
-          "CUDA".getBytes(US_ASCII),
-          "nvidia".getBytes(US_ASCII),
-          "\\".getBytes(US_ASCII));
+  private static final List<String> TELLING = List.of("NVIDIA", "CUDA", "nvidia", "\\");
 
   /** A review as it came. */
   sealed interface Raw {
@@ -467,19 +460,17 @@ final class ReviewReader {
     int from = scan.position();
     scan.skip();
     int to = scan.position();
-    for (byte[] word : TELLING) {
-      if (scan.holds(word, from, to)) {
-        scan.back(from);
-        return tree(depth, field, place);
-      }
-    }
+    String list = scan.text(from, to);
     scan.back(from);
+    if (TELLING.stream().anyMatch(list::contains)) {
+      return tree(depth, field, place);
+    }
     scan.expect('[');
-    ArrayNode list = NODES.arrayNode();
+    ArrayNode shortened = NODES.arrayNode();
     if (scan.more(true, ']')) {
-      list.addNull();
+      shortened.addNull();
     }
     scan.back(to);
-    return list;
+    return shortened;
   }
 }
