@@ -1,5 +1,6 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.api.Quantity;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardRules;
@@ -10,9 +11,9 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -29,8 +30,8 @@ import java.util.stream.Stream;
  */
 record WebhookConfig(
     TlsNames tls,
-    Address listen,
-    Address metrics,
+    HostPort listen,
+    HostPort metrics,
     MutationRules rules,
     CertificateController.Making making,
     Duration drainDelay,
@@ -38,21 +39,11 @@ record WebhookConfig(
   private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
   private static final Pattern RESOURCE =
       Pattern.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
-  private static final Pattern ADDRESS = Pattern.compile("(.+):(\\d{1,5})");
   private static final Pattern DURATION = Pattern.compile("\\d{1,6}[smhd]");
-  private static final int PORT_MAX = 65_535;
   private static final int NAME_CHARS_MAX = 40;
 
   /** The kubelet takes at most so many devices of a resource in one message. */
   private static final int REPLICAS_MAX = 10_000;
-
-  /** A host and a port; port 0 takes any that is free. */
-  record Address(String host, int port) {
-    @Override
-    public String toString() {
-      return host + ":" + port;
-    }
-  }
 
   /** What became of the flags. */
   sealed interface Read {
@@ -77,8 +68,8 @@ record WebhookConfig(
     if (!flags.runtimeClass.isEmpty()) {
       label("--runtime-class", flags.runtimeClass, "nvidia", errors);
     }
-    Address listen = address("--listen-address", flags.listenAddress, errors);
-    Address metrics = address("--metrics-address", flags.metricsAddress, errors);
+    HostPort listen = address("--listen-address", flags.listenAddress, errors);
+    HostPort metrics = address("--metrics-address", flags.metricsAddress, errors);
     List<String> resources = resources(flags.resources, errors);
     int replicas = replicas(flags.defaultReplicasPerGpu, errors);
     var memory =
@@ -141,13 +132,13 @@ record WebhookConfig(
     }
   }
 
-  private static Address address(String flag, String value, List<String> errors) {
-    Matcher matcher = ADDRESS.matcher(value);
-    if (matcher.matches() && Integer.parseInt(matcher.group(2)) <= PORT_MAX) {
-      return new Address(matcher.group(1), Integer.parseInt(matcher.group(2)));
+  private static HostPort address(String flag, String value, List<String> errors) {
+    Optional<HostPort> address = HostPort.parse(value);
+    if (address.isEmpty()) {
+      errors.add(
+          "%s is \"%s\"; expected host:port, for example 0.0.0.0:9090".formatted(flag, value));
     }
-    errors.add("%s is \"%s\"; expected host:port, for example 0.0.0.0:9090".formatted(flag, value));
-    return new Address("", 0);
+    return address.orElse(new HostPort("", 0));
   }
 
   private static List<String> resources(String value, List<String> errors) {

@@ -2,6 +2,7 @@ package dev.tranche.webhook;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
@@ -46,7 +47,7 @@ public final class MockApi implements AutoCloseable {
 
   /** The whole process but its main method, not started. */
   Webhook webhook(CertificateController.Making making) {
-    var local = new WebhookConfig.Address("127.0.0.1", 0);
+    var local = new HostPort("127.0.0.1", 0);
     List<String> resources = List.of("nvidia.com/gpu");
     return new Webhook(
         new WebhookConfig(
