@@ -18,8 +18,8 @@ public final class LogConfig {
       Map.of(
           "error", "SEVERE", "warn", "WARNING", "info", "INFO", "debug", "FINE", "trace", "FINEST");
 
-  private static final Map<String, Class<?>> FORMATS =
-      Map.of("text", LogFormatter.class, "json", JsonLogFormatter.class);
+  private static final Map<String, String> FORMATS =
+      Map.of("text", LogFormatter.class.getName(), "json", JsonLogFormatter.class.getName());
 
   public LogConfig() throws IOException {
     String text = properties(System.getenv());
@@ -30,7 +30,7 @@ public final class LogConfig {
   /** As java.util.logging reads it. An unknown value is told on standard error. */
   static String properties(Map<String, String> environment) {
     String level = chosen("LOG_LEVEL", environment, LEVELS, "info");
-    Class<?> formatter = chosen("LOG_FORMAT", environment, FORMATS, LogFormatter.class, "text");
+    String formatter = chosen("LOG_FORMAT", environment, FORMATS, "text");
     // Libraries tell every packet at the lower levels, so they stay at info.
     String libraries = level.equals("SEVERE") || level.equals("WARNING") ? level : "INFO";
     return """
@@ -42,27 +42,17 @@ public final class LogConfig {
         # "Connection evicted", of each watch that the API server does not open; we say why.
         io.vertx.core.http.impl.HttpClientConnectionInternal.level=SEVERE
         """
-        .formatted(libraries, level, formatter.getName());
+        .formatted(libraries, level, formatter);
   }
 
   private static String chosen(
       String variable, Map<String, String> environment, Map<String, String> known, String usual) {
-    return chosen(variable, environment, known, known.getOrDefault(usual, usual), usual);
-  }
-
-  private static <T> T chosen(
-      String variable,
-      Map<String, String> environment,
-      Map<String, T> known,
-      T usual,
-      String name) {
     String asked = environment.getOrDefault(variable, "").strip().toLowerCase(Locale.ROOT);
-    T found = known.get(asked);
-    if (found == null && !asked.isEmpty()) {
+    if (!asked.isEmpty() && !known.containsKey(asked)) {
       System.err.printf(
           "%s is \"%s\", which is none of %s; %s is used%n",
-          variable, Printable.value(asked), known.keySet().stream().sorted().toList(), name);
+          variable, Printable.value(asked), known.keySet().stream().sorted().toList(), usual);
     }
-    return found == null ? usual : found;
+    return known.getOrDefault(asked, known.getOrDefault(usual, usual));
   }
 }

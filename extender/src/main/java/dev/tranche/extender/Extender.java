@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
@@ -450,7 +451,7 @@ public final class Extender implements AutoCloseable {
         Extender::nowMs);
   }
 
-  private static SocketAddress address(ExtenderConfig.Address address) {
+  private static SocketAddress address(HostPort address) {
     return SocketAddress.inetSocketAddress(address.port(), address.host());
   }
 

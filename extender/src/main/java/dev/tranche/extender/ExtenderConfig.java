@@ -1,5 +1,6 @@
 package dev.tranche.extender;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.api.Quantity;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.score.Policy;
@@ -29,15 +30,15 @@ public record ExtenderConfig(
     String podIp,
     List<String> resources,
     Policy policy,
-    Address verbs,
+    HostPort verbs,
     boolean verbsTls,
     boolean verbsClientCertificate,
     String schedulerName,
     boolean leaderElect,
-    Address stream,
-    Address metrics,
-    @Nullable Address api,
-    @Nullable Address apiLocal,
+    HostPort stream,
+    HostPort metrics,
+    @Nullable HostPort api,
+    @Nullable HostPort apiLocal,
     long historyBytesMax,
     ServiceAccount serviceAccount,
     long assignmentAckTimeoutMs,
@@ -52,18 +53,7 @@ public record ExtenderConfig(
   private static final String OFF = "off";
   private static final Pattern NAME = Pattern.compile("[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?");
   private static final Pattern RESOURCE = Pattern.compile("[a-z0-9.-]+/[A-Za-z0-9._-]+");
-  private static final Pattern ADDRESS = Pattern.compile("\\[?([^\\[\\]]+)]?:(\\d{1,5})");
   private static final Pattern SERVICE_ACCOUNT = Pattern.compile("([a-z0-9-]+):([a-z0-9.-]+)");
-
-  /**
-   * @param port 0: any free one
-   */
-  public record Address(String host, int port) {
-    @Override
-    public String toString() {
-      return host + ":" + port;
-    }
-  }
 
   /** The ClusterRole whose bearers may read the API. */
   String viewerRole() {
@@ -199,22 +189,21 @@ public record ExtenderConfig(
       return guard.orElse(MemoryGuard.ENFORCE);
     }
 
-    Address address(String flag, String value) {
-      Matcher matcher = ADDRESS.matcher(value);
-      if (!matcher.matches() || Integer.parseInt(matcher.group(2)) > 65_535) {
+    HostPort address(String flag, String value) {
+      Optional<HostPort> address = HostPort.parse(value);
+      if (address.isEmpty()) {
         wrong(flag, value, "host:port, such as 0.0.0.0:9090");
-        return new Address("", 0);
       }
-      return new Address(matcher.group(1), Integer.parseInt(matcher.group(2)));
+      return address.orElse(new HostPort("", 0));
     }
 
-    @Nullable Address optionalAddress(String flag, String value) {
+    @Nullable HostPort optionalAddress(String flag, String value) {
       return value.equals(OFF) ? null : address(flag, value);
     }
 
     /** Whoever reaches it may read, so that nobody else may. */
-    @Nullable Address loopbackAddress(String flag, String value) {
-      Address address = optionalAddress(flag, value);
+    @Nullable HostPort loopbackAddress(String flag, String value) {
+      HostPort address = optionalAddress(flag, value);
       if (address != null && !loopback(address.host())) {
         wrong(flag, value, "a port of a loopback address, such as 127.0.0.1:9445, or off");
       }

@@ -2,6 +2,7 @@ package dev.tranche.extender;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.api.Names;
 import dev.tranche.api.node.GpuReading;
 import dev.tranche.api.node.NodeEvent;
@@ -419,15 +420,15 @@ final class ExtenderIT {
         podIp,
         List.of(Names.RESOURCE),
         Policy.LOAD,
-        new ExtenderConfig.Address("127.0.0.1", 0),
+        new HostPort("127.0.0.1", 0),
         service,
         false,
         "tranche-scheduler",
         service,
-        new ExtenderConfig.Address("127.0.0.1", 0),
-        new ExtenderConfig.Address("127.0.0.1", 0),
-        new ExtenderConfig.Address("127.0.0.1", 0),
-        new ExtenderConfig.Address("127.0.0.1", 0),
+        new HostPort("127.0.0.1", 0),
+        new HostPort("127.0.0.1", 0),
+        new HostPort("127.0.0.1", 0),
+        new HostPort("127.0.0.1", 0),
         16 << 20,
         new ExtenderConfig.ServiceAccount(NAMESPACE, "tranche-node-plugin"),
         2_000,

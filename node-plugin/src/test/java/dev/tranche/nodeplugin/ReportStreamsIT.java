@@ -3,11 +3,11 @@ package dev.tranche.nodeplugin;
 import static dev.tranche.nodeplugin.Eventually.eventually;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.api.node.Gpu;
 import dev.tranche.api.node.NodeDirective;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.nodeplugin.config.ConfigErrors;
-import dev.tranche.nodeplugin.config.HostPort;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;

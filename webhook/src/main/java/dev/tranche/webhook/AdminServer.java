@@ -1,5 +1,6 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.LimitedTransport;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
@@ -28,8 +29,7 @@ final class AdminServer {
   /**
    * @param transport of this Vert.x
    */
-  Future<HttpServer> listen(
-      Vertx vertx, LimitedTransport transport, WebhookConfig.Address address) {
+  Future<HttpServer> listen(Vertx vertx, LimitedTransport transport, HostPort address) {
     return vertx
         .createHttpServer(transport.limit(new HttpServerOptions(), "metrics", connections))
         .requestHandler(this::handle)

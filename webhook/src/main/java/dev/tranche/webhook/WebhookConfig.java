@@ -1,5 +1,6 @@
 package dev.tranche.webhook;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.api.Quantity;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.guard.GuardRules;
@@ -13,7 +14,6 @@ import java.util.List;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
@@ -30,8 +30,8 @@ import java.util.stream.Stream;
  */
 record WebhookConfig(
     TlsNames tls,
-    Address listen,
-    Address metrics,
+    HostPort listen,
+    HostPort metrics,
     MutationRules rules,
     CertificateController.Making making,
     Duration drainDelay,
@@ -39,21 +39,11 @@ record WebhookConfig(
   private static final Pattern DNS_LABEL = Pattern.compile("[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?");
   private static final Pattern RESOURCE =
       Pattern.compile("[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?");
-  private static final Pattern ADDRESS = Pattern.compile("(.+):(\\d{1,5})");
-  private static final Pattern DURATION = Pattern.compile("(\\d{1,6})(s|m|h|d)");
-  private static final int PORT_MAX = 65_535;
+  private static final Pattern DURATION = Pattern.compile("\\d{1,6}[smhd]");
   private static final int NAME_CHARS_MAX = 40;
 
   /** The kubelet takes at most so many devices of a resource in one message. */
   private static final int REPLICAS_MAX = 10_000;
-
-  /** A host and a port; port 0 takes any that is free. */
-  record Address(String host, int port) {
-    @Override
-    public String toString() {
-      return host + ":" + port;
-    }
-  }
 
   /** What became of the flags. */
   sealed interface Read {
@@ -78,8 +68,8 @@ record WebhookConfig(
     if (!flags.runtimeClass.isEmpty()) {
       label("--runtime-class", flags.runtimeClass, "nvidia", errors);
     }
-    Address listen = address("--listen-address", flags.listenAddress, errors);
-    Address metrics = address("--metrics-address", flags.metricsAddress, errors);
+    HostPort listen = address("--listen-address", flags.listenAddress, errors);
+    HostPort metrics = address("--metrics-address", flags.metricsAddress, errors);
     List<String> resources = resources(flags.resources, errors);
     int replicas = replicas(flags.defaultReplicasPerGpu, errors);
     var memory =
@@ -121,7 +111,13 @@ record WebhookConfig(
             listen,
             metrics,
             new MutationRules(
-                resources, replicas, flags.schedulerName, flags.runtimeClass, memory, dialects),
+                resources,
+                replicas,
+                flags.schedulerName,
+                flags.runtimeClass,
+                memory,
+                dialects,
+                MutationRules.PlainRequests.REPLICAS),
             new CertificateController.Making(
                 certManager, authority, certificate, flags.schedulerClientCertificate),
             drain,
@@ -136,13 +132,13 @@ record WebhookConfig(
     }
   }
 
-  private static Address address(String flag, String value, List<String> errors) {
-    Matcher matcher = ADDRESS.matcher(value);
-    if (matcher.matches() && Integer.parseInt(matcher.group(2)) <= PORT_MAX) {
-      return new Address(matcher.group(1), Integer.parseInt(matcher.group(2)));
+  private static HostPort address(String flag, String value, List<String> errors) {
+    Optional<HostPort> address = HostPort.parse(value);
+    if (address.isEmpty()) {
+      errors.add(
+          "%s is \"%s\"; expected host:port, for example 0.0.0.0:9090".formatted(flag, value));
     }
-    errors.add("%s is \"%s\"; expected host:port, for example 0.0.0.0:9090".formatted(flag, value));
-    return new Address("", 0);
+    return address.orElse(new HostPort("", 0));
   }
 
   private static List<String> resources(String value, List<String> errors) {
@@ -189,27 +185,14 @@ record WebhookConfig(
   }
 
   private static Duration duration(String flag, String value, int secondsMin, List<String> errors) {
-    Optional<Duration> duration = duration(value);
-    if (duration.isEmpty() || duration.get().toSeconds() < secondsMin) {
+    boolean readable = DURATION.matcher(value).matches();
+    Duration duration =
+        readable ? Duration.parse((value.endsWith("d") ? "P" : "PT") + value) : Duration.ZERO;
+    if (!readable || duration.toSeconds() < secondsMin) {
       errors.add(
           "%s is \"%s\"; expected a number with s, m, h or d, at least %ds, for example 90d"
               .formatted(flag, value, secondsMin));
     }
-    return duration.orElse(Duration.ZERO);
-  }
-
-  private static Optional<Duration> duration(String value) {
-    Matcher matcher = DURATION.matcher(value);
-    if (!matcher.matches()) {
-      return Optional.empty();
-    }
-    long number = Long.parseLong(matcher.group(1));
-    return Optional.of(
-        switch (matcher.group(2)) {
-          case "s" -> Duration.ofSeconds(number);
-          case "m" -> Duration.ofMinutes(number);
-          case "h" -> Duration.ofHours(number);
-          default -> Duration.ofDays(number);
-        });
+    return duration;
   }
 }

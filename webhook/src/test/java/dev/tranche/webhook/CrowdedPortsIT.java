@@ -4,6 +4,7 @@ import static dev.tranche.webhook.Await.await;
 import static java.nio.charset.StandardCharsets.US_ASCII;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
@@ -175,7 +176,7 @@ class CrowdedPortsIT {
     metrics.connections("metrics", connections);
     var readiness = new Readiness(Optional::empty, InstantSource.system());
     return new AdminServer(registry, readiness, connections)
-        .listen(vertx, transport, new WebhookConfig.Address("127.0.0.1", 0))
+        .listen(vertx, transport, new HostPort("127.0.0.1", 0))
         .await()
         .actualPort();
   }

@@ -59,7 +59,8 @@ final class HostileReviews {
     var mutator = new PodMutator(Reviews.RULES);
     entries.add(
         new FractionHandler(mutator, () -> new MutationRules.Cluster(nodes, true), metrics));
-    var rules = new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet");
+    var rules =
+        new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of());
     var guard = new Guard(rules, node -> Set.of("nvidia.com/gpu"));
     for (GuardMode mode : GuardMode.values()) {
       entries.add(new GuardHandler(guard, mode, events, metrics));

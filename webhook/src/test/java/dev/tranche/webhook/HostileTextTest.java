@@ -92,7 +92,8 @@ class HostileTextTest {
     var entries = new ArrayList<ReviewHandler>();
     entries.add(
         new FractionHandler(mutator, () -> new MutationRules.Cluster(List.of(), true), metrics));
-    var rules = new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet");
+    var rules =
+        new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of());
     for (GuardMode mode : GuardMode.values()) {
       entries.add(new GuardHandler(new Guard(rules, node -> Set.of()), mode, events, metrics));
     }

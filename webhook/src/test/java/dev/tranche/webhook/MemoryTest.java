@@ -30,7 +30,7 @@ class MemoryTest {
   private static final GpuNode A100 = node("a100", 81920, 10);
 
   private final PodMutator mutator =
-      new PodMutator(new MutationRules(List.of(GPU), 10, "tranche-scheduler", "nvidia"));
+      new PodMutator(Reviews.rules(List.of(GPU), 10, "tranche-scheduler", "nvidia"));
 
   @Test
   void memory_becomesReplicasOfWhatProgramsCanHave_andKeepsThePodOnThatMemory() {
@@ -121,7 +121,13 @@ class MemoryTest {
     assertThat(denial(mutate("4Gi"))).contains("(label nvidia.com/gpu.memory)");
     var rules =
         new MutationRules(
-            List.of(GPU), 10, "", "", new MutationRules.Memory(1L << 30, 11L << 30), Set.of());
+            List.of(GPU),
+            10,
+            "",
+            "",
+            new MutationRules.Memory(1L << 30, 11L << 30),
+            Set.of(),
+            MutationRules.PlainRequests.REPLICAS);
     ObjectNode asking = annotated("gpu-memory", "4Gi");
     JsonNode after = apply(new PodMutator(rules).mutate(asking, cluster()), asking);
     assertThat(replicas(after)).isEqualTo("4");

@@ -2,9 +2,9 @@ package dev.tranche.webhook;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.webhook.guard.GuardMode;
 import dev.tranche.webhook.guard.GuardRules;
-import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.nodes.ClusterWatch;
 import dev.tranche.webhook.tls.CertificateController;
 import dev.tranche.webhook.tls.TlsNames;
@@ -47,17 +47,18 @@ public final class MockApi implements AutoCloseable {
 
   /** The whole process but its main method, not started. */
   Webhook webhook(CertificateController.Making making) {
-    var local = new WebhookConfig.Address("127.0.0.1", 0);
+    var local = new HostPort("127.0.0.1", 0);
     List<String> resources = List.of("nvidia.com/gpu");
     return new Webhook(
         new WebhookConfig(
             new TlsNames("tranche", NAMESPACE),
             local,
             local,
-            new MutationRules(resources, 10, "tranche-scheduler", "nvidia"),
+            Reviews.rules(resources, 10, "tranche-scheduler", "nvidia"),
             making,
             Duration.ZERO,
-            new GuardRules(GuardMode.VOID, true, Set.of(), resources, "/var/lib/kubelet")),
+            new GuardRules(
+                GuardMode.VOID, true, Set.of(), resources, "/var/lib/kubelet", List.of())),
         new KubernetesClientBuilder()
             .withConfig(client.getConfiguration())
             .withKubernetesSerialization(ClusterWatch.serialization())

@@ -7,6 +7,7 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.compat.SharingSystem;
 import dev.tranche.webhook.mutate.MutationRules;
+import dev.tranche.webhook.mutate.MutationRules.PlainRequests;
 import dev.tranche.webhook.pod.Mutation;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.io.IOException;
@@ -31,7 +32,21 @@ public final class Reviews {
         "tranche-scheduler",
         "nvidia",
         MutationRules.Memory.DEFAULT,
-        dialects);
+        dialects,
+        PlainRequests.REPLICAS);
+  }
+
+  /** With the default memory, and no words but ours. */
+  public static MutationRules rules(
+      List<String> resources, int replicasPerGpu, String schedulerName, String runtimeClass) {
+    return new MutationRules(
+        resources,
+        replicasPerGpu,
+        schedulerName,
+        runtimeClass,
+        MutationRules.Memory.DEFAULT,
+        Set.of(),
+        PlainRequests.REPLICAS);
   }
 
   public static byte[] bytes(String name) {

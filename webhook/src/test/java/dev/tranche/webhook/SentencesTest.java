@@ -257,7 +257,7 @@ class SentencesTest {
     for (int i = 0; i < 1_000; i++) {
       pod.withArray("/spec/containers").addObject().put("name", "c" + i);
     }
-    var mutator = new PodMutator(new MutationRules(List.of("nvidia.com/gpu"), 10, "", ""));
+    var mutator = new PodMutator(Reviews.rules(List.of("nvidia.com/gpu"), 10, "", ""));
     assertThat(Reviews.denial(mutator.mutate(pod, new MutationRules.Cluster(List.of(), false))))
         .contains("1001 containers");
   }

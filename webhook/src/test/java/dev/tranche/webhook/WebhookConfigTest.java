@@ -21,7 +21,7 @@ class WebhookConfigTest {
     assertThat(config.listen()).hasToString("0.0.0.0:8443");
     assertThat(config.metrics()).hasToString("0.0.0.0:9090");
     assertThat(config.rules())
-        .isEqualTo(new MutationRules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"));
+        .isEqualTo(Reviews.rules(List.of("nvidia.com/gpu"), 10, "tranche-scheduler", "nvidia"));
     assertThat(config.making().authorityLife()).isEqualTo(Duration.ofDays(3650));
     assertThat(config.making().servingLife()).isEqualTo(Duration.ofDays(90));
     assertThat(config.drainDelay()).isEqualTo(Duration.ofSeconds(5));
@@ -29,7 +29,12 @@ class WebhookConfigTest {
     assertThat(config.guard())
         .isEqualTo(
             new GuardRules(
-                GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/var/lib/kubelet"));
+                GuardMode.VOID,
+                true,
+                Set.of(),
+                List.of("nvidia.com/gpu"),
+                "/var/lib/kubelet",
+                List.of()));
   }
 
   @Test
@@ -67,7 +72,8 @@ class WebhookConfigTest {
                 "",
                 "",
                 new MutationRules.Memory(1L << 30, 16L << 30),
-                Set.of(SharingSystem.KAI, SharingSystem.HAMI)));
+                Set.of(SharingSystem.KAI, SharingSystem.HAMI),
+                MutationRules.PlainRequests.REPLICAS));
     assertThat(config.making().authorityLife()).isEqualTo(Duration.ofHours(2));
     assertThat(config.making().servingLife()).isEqualTo(Duration.ofSeconds(90));
     assertThat(config.drainDelay()).isZero();
@@ -79,7 +85,8 @@ class WebhookConfigTest {
                 false,
                 Set.of("a:b", "c:d"),
                 List.of("nvidia.com/gpu.shared", "nvidia.com/gpu"),
-                "/k"));
+                "/k",
+                List.of()));
   }
 
   @Test

@@ -9,13 +9,12 @@ import io.vertx.core.Vertx;
 import io.vertx.core.VertxOptions;
 import io.vertx.core.http.HttpServerOptions;
 import io.vertx.core.impl.transports.NioTransport;
+import io.vertx.core.impl.transports.TransportInternal;
 import io.vertx.core.net.NetServerOptions;
-import io.vertx.core.transport.Transport;
 import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
-import org.jspecify.annotations.Nullable;
 
 /**
  * Limits connections as they are accepted. A server's own handlers see a connection only after its
@@ -28,7 +27,8 @@ public final class LimitedTransport extends NioTransport {
 
   /** One whose servers can be limited by {@link #limit}. */
   public Vertx vertx(VertxOptions options) {
-    return Vertx.builder().with(options).withTransport(named()).build();
+    var transport = new TransportInternal("nio", true, null, this);
+    return Vertx.builder().with(options).withTransport(transport).build();
   }
 
   /**
@@ -52,30 +52,6 @@ public final class LimitedTransport extends NioTransport {
     if (limiter != null) {
       bootstrap.handler(new Acceptor(limiter));
     }
-  }
-
-  private Transport named() {
-    return new Transport() {
-      @Override
-      public String name() {
-        return "nio";
-      }
-
-      @Override
-      public boolean available() {
-        return true;
-      }
-
-      @Override
-      public @Nullable Throwable unavailabilityCause() {
-        return null;
-      }
-
-      @Override
-      public io.vertx.core.spi.transport.Transport implementation() {
-        return LimitedTransport.this;
-      }
-    };
   }
 
   /** Stands before Netty's own, which gives a connection to the event loop that serves it. */

@@ -1,8 +1,8 @@
 package dev.tranche.extender.ledger;
 
+import dev.tranche.api.AllowList;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
-import dev.tranche.extender.placement.AllowList;
 import dev.tranche.extender.placement.GpuRequest;
 import java.util.List;
 import java.util.Map;

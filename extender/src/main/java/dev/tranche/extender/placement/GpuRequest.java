@@ -1,5 +1,6 @@
 package dev.tranche.extender.placement;
 
+import dev.tranche.api.AllowList;
 import dev.tranche.api.Demand;
 import java.util.Collections;
 import java.util.List;

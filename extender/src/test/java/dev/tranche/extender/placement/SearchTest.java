@@ -2,6 +2,7 @@ package dev.tranche.extender.placement;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.tranche.api.AllowList;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Demand.Container;
 import dev.tranche.api.Demand.Kind;

@@ -1,9 +1,9 @@
 package dev.tranche.extender.score;
 
+import dev.tranche.api.AllowList;
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
 import dev.tranche.extender.load.UsageDistribution;
-import dev.tranche.extender.placement.AllowList;
 import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.GpuView;
 import dev.tranche.extender.placement.LoadForecast;

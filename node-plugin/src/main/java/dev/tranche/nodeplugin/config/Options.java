@@ -1,5 +1,6 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.api.HostPort;
 import java.nio.file.Path;
 import java.util.Optional;
 import java.util.regex.Matcher;

@@ -1,9 +1,9 @@
 package dev.tranche.nodeplugin.metrics;
 
+import dev.tranche.api.HostPort;
 import dev.tranche.api.listen.ConnectionLimiter;
 import dev.tranche.api.listen.ConnectionLimits;
 import dev.tranche.api.listen.LimitedTransport;
-import dev.tranche.nodeplugin.config.HostPort;
 import dev.tranche.nodeplugin.health.Readiness;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;

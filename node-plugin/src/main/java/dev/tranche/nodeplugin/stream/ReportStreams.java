@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.stream;
 
-import dev.tranche.nodeplugin.config.HostPort;
+import dev.tranche.api.HostPort;
 import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;

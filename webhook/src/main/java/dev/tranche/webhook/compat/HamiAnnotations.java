@@ -1,5 +1,6 @@
 package dev.tranche.webhook.compat;
 
+import dev.tranche.api.AllowList;
 import dev.tranche.api.Names;
 import dev.tranche.api.Printable;
 import dev.tranche.webhook.nodes.GpuNode;
@@ -10,7 +11,6 @@ import dev.tranche.webhook.pod.Warning;
 import dev.tranche.webhook.request.GpuRequests;
 import dev.tranche.webhook.request.PlacementAnnotations;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
@@ -218,19 +218,15 @@ public final class HamiAnnotations {
 
   /** HAMi takes a part of a name, such as A100; we take names, so those of the nodes. */
   private Stream<String> products(String part) {
-    String wanted = plain(part);
+    String wanted = AllowList.plain(part);
     List<String> products =
         allProducts().stream()
-            .filter(p -> plain(p).contains(wanted))
+            .filter(p -> AllowList.plain(p).contains(wanted))
             .map(p -> p.endsWith("-SHARED") ? p.substring(0, p.length() - 7) : p)
             .distinct()
             .sorted()
             .limit(MODELS_MAX)
             .toList();
     return products.isEmpty() ? Stream.of(part) : products.stream();
-  }
-
-  private static String plain(String name) {
-    return name.replace(' ', '-').toLowerCase(Locale.ROOT);
   }
 }

@@ -160,15 +160,7 @@ public final class Translation {
   void drop(PodView.Container container, String resource) {
     for (String section : List.of("limits", "requests")) {
       if (section(container, section).remove(resource) != null) {
-        dropped.add(
-            new String[] {
-              "spec",
-              container.list(),
-              String.valueOf(container.index()),
-              "resources",
-              section,
-              resource
-            });
+        dropped.add(container.path("resources", section, resource));
       }
     }
   }

@@ -54,13 +54,8 @@ public final class GuardEvents implements AutoCloseable {
   private record Key(String namespace, String kind, String name, String finding) {}
 
   public GuardEvents(KubernetesClient client, InstantSource clock, WebhookMetrics metrics) {
-    this(client, new ObjectLookup(client, clock), clock, metrics);
-  }
-
-  public GuardEvents(
-      KubernetesClient client, ObjectLookup objects, InstantSource clock, WebhookMetrics metrics) {
     this.client = client;
-    this.objects = objects;
+    objects = new ObjectLookup(client, clock);
     this.clock = clock;
     this.metrics = metrics;
     thread = Thread.ofPlatform().name("guard-events").daemon().unstarted(this::run);
@@ -101,7 +96,7 @@ public final class GuardEvents implements AutoCloseable {
 
   /** The controller; else the pod itself, by the name that it will have or begin with. */
   private static ObjectReference regarding(GuardedPod pod) {
-    JsonNode metadata = pod.pod().path("metadata");
+    JsonNode metadata = pod.view().pod().path("metadata");
     for (JsonNode owner : metadata.path("ownerReferences")) {
       if (owner.path("controller").asBoolean(false)) {
         return reference(

@@ -1,7 +1,7 @@
 package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import dev.tranche.webhook.guard.GuardedPod.Container;
+import dev.tranche.webhook.pod.PodView.Container;
 import java.util.ArrayList;
 
 /**

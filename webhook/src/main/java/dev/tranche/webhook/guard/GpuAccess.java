@@ -11,6 +11,8 @@ import static dev.tranche.webhook.guard.Finding.RUNTIME_CONFIG;
 import static dev.tranche.webhook.guard.Finding.RUNTIME_SOCKET;
 
 import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 
 /**
  * Places of a node and annotations of a pod that lead to GPUs, or to those who hand GPUs out. This
@@ -105,13 +107,23 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
     return new GpuAccess(Kind.ANNOTATION, key, DEVICE_ANNOTATION, reason);
   }
 
-  static List<GpuAccess> annotations() {
-    return ALL.stream().filter(access -> access.kind == Kind.ANNOTATION).toList();
+  /** The keys of the annotations of {@link Finding#DEVICE_ANNOTATION}. */
+  static Pattern deviceAnnotations() {
+    return Pattern.compile(
+        ALL.stream()
+            .filter(access -> access.finding == DEVICE_ANNOTATION)
+            .map(access -> access.place.replace(".", "\\.").replace("*", ".*"))
+            .collect(Collectors.joining("|")),
+        Pattern.DOTALL);
   }
 
   /** What a review has in it that names such an annotation. */
   static List<String> annotationWords() {
-    return annotations().stream().map(access -> access.place.replace("*", "")).distinct().toList();
+    return ALL.stream()
+        .filter(access -> access.kind == Kind.ANNOTATION)
+        .map(access -> access.place.replace("*", ""))
+        .distinct()
+        .toList();
   }
 
   /** Whether a path leads there, {@link HostPaths#plain} and without a link. */
@@ -129,33 +141,5 @@ record GpuAccess(Kind kind, String place, Finding finding, String reason) {
         || (place.length() > path.length()
             && place.startsWith(path)
             && place.charAt(path.length()) == '/');
-  }
-
-  /** Whether this is the key of such an annotation. A pod may have thousands: makes no strings. */
-  boolean names(String key) {
-    if (kind != Kind.ANNOTATION) {
-      return false;
-    }
-    int star = place.indexOf('*');
-    if (star < 0) {
-      return key.equals(place);
-    }
-    if (star > 0) {
-      return key.regionMatches(0, place, 0, star);
-    }
-    // A domain, at the end or before the name.
-    return place.endsWith("/*")
-        ? holds(key, place.length() - 2)
-        : key.regionMatches(key.length() - place.length() + 1, place, 1, place.length() - 1);
-  }
-
-  /** Whether a key has so many characters of the place, from its second on, anywhere. */
-  private boolean holds(String key, int length) {
-    for (int i = 0; i <= key.length() - length; i++) {
-      if (key.regionMatches(i, place, 1, length)) {
-        return true;
-      }
-    }
-    return false;
   }
 }

@@ -2,12 +2,13 @@ package dev.tranche.webhook.guard;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
-import dev.tranche.webhook.guard.GuardedPod.Container;
+import dev.tranche.webhook.pod.PodView.Container;
 import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Function;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -24,7 +25,7 @@ public final class Guard {
   private static final Set<String> TRACING =
       Set.of("SYS_PTRACE", "CAP_SYS_PTRACE", "SYS_ADMIN", "CAP_SYS_ADMIN", "ALL", "CAP_ALL");
 
-  private static final List<GpuAccess> ANNOTATIONS = GpuAccess.annotations();
+  private static final Pattern DEVICE_ANNOTATIONS = GpuAccess.deviceAnnotations();
 
   private final GuardRules rules;
   private final HostPaths hostPaths;
@@ -109,16 +110,14 @@ public final class Guard {
   }
 
   private void annotations(GuardedPod pod, GuardScan scan) {
-    pod.pod()
-        .path("metadata")
-        .path("annotations")
-        .forEachEntry(
+    pod.view()
+        .annotations()
+        .forEach(
             (key, value) ->
                 finding(key)
                     .ifPresent(
                         finding -> {
-                          if (scan.take(
-                              finding, "annotation %s asks for \"%s\"", key, value.asText(""))) {
+                          if (scan.take(finding, "annotation %s asks for \"%s\"", key, value)) {
                             scan.remove("metadata", "annotations", key);
                           }
                         }));
@@ -130,12 +129,9 @@ public final class Guard {
         return Optional.of(Finding.CDI_ANNOTATION);
       }
     }
-    for (GpuAccess access : ANNOTATIONS) {
-      if (access.names(annotation)) {
-        return Optional.of(access.finding());
-      }
-    }
-    return Optional.empty();
+    return DEVICE_ANNOTATIONS.matcher(annotation).matches()
+        ? Optional.of(Finding.DEVICE_ANNOTATION)
+        : Optional.empty();
   }
 
   /** Limits and requests of extended resources are equal; whichever is there tells. */

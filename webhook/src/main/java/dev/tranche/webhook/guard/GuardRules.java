@@ -28,18 +28,6 @@ public record GuardRules(
         Stream.concat(Stream.of(GpuAccess.CDI_PREFIX), cdiAnnotationPrefixes.stream())
             .distinct()
             .toList();
-    exemptServiceAccounts = Set.copyOf(exemptServiceAccounts);
-    resources = List.copyOf(resources);
-  }
-
-  /** With CDI's own annotations alone. */
-  public GuardRules(
-      GuardMode mode,
-      boolean assumeDefaultRuntime,
-      Set<String> exemptServiceAccounts,
-      List<String> resources,
-      String kubeletRoot) {
-    this(mode, assumeDefaultRuntime, exemptServiceAccounts, resources, kubeletRoot, List.of());
   }
 
   /** Checks what the flags say. */

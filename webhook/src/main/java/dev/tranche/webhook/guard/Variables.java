@@ -3,7 +3,7 @@ package dev.tranche.webhook.guard;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
-import dev.tranche.webhook.guard.GuardedPod.Container;
+import dev.tranche.webhook.pod.PodView.Container;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;

@@ -15,10 +15,6 @@ public sealed interface Verdict {
    * @param found what it reached for, audited or voided
    */
   record Admitted(ArrayNode patch, List<FindingOutcome> found) implements Verdict {
-    public Admitted {
-      found = List.copyOf(found);
-    }
-
     public List<String> warnings() {
       return found.stream()
           .filter(f -> !f.everyday())
@@ -34,10 +30,6 @@ public sealed interface Verdict {
    * @param found not empty
    */
   record Denied(List<FindingOutcome> found) implements Verdict {
-    public Denied {
-      found = List.copyOf(found);
-    }
-
     public String message() {
       StringBuilder message =
           new StringBuilder("this pod reaches for GPUs that it was not given: ");

@@ -12,11 +12,7 @@ import io.micrometer.core.instrument.Timer;
 import java.security.cert.X509Certificate;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.EnumMap;
-import java.util.HashMap;
 import java.util.Locale;
-import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Predicate;
@@ -48,23 +44,15 @@ public final class WebhookMetrics {
   private static final String NO_REASON = "none";
 
   private final MeterRegistry registry;
-  private final Map<ReviewKind, Map<Outcome, Counter>> admissions = new EnumMap<>(ReviewKind.class);
-  private final Map<ReviewKind, Map<String, Counter>> denials = new EnumMap<>(ReviewKind.class);
   private final Timer duration;
   private final Counter tlsFailures;
   private final Counter warnings;
-  private final Map<Finding, Map<FindingOutcome.Outcome, Counter>> guardFindings =
-      new EnumMap<>(Finding.class);
   private final Counter guardExempt;
   private final Counter guardEventsDropped;
-  private final Counter guardFailuresDenied;
-  private final Counter guardFailuresAdmitted;
 
   public WebhookMetrics(MeterRegistry registry) {
     this.registry = registry;
-    for (ReviewKind review : ReviewKind.values()) {
-      countAdmissions(review);
-    }
+    registerAll();
     duration =
         Timer.builder("tranche_webhook_admission_duration")
             .description("From a review's body read to its answer written")
@@ -81,7 +69,6 @@ public final class WebhookMetrics {
         counter(
             "tranche_webhook_warnings",
             "Warnings given with an admission, such as a share rounded up");
-    countGuard();
     guardExempt =
         counter(
             "tranche_webhook_guard_exempt",
@@ -90,31 +77,34 @@ public final class WebhookMetrics {
         counter(
             "tranche_webhook_guard_events_dropped",
             "Events of the guard that were not written: too many, or refused");
-    guardFailuresDenied = guardFailures("denied");
-    guardFailuresAdmitted = guardFailures("admitted");
   }
 
+  /** All from the start, so that the first of a kind is seen as an increase. */
+  private void registerAll() {
+    for (ReviewKind review : ReviewKind.values()) {
+      Stream.of(Outcome.values())
+          .filter(outcome -> outcome != Outcome.DENIED)
+          .forEach(outcome -> admissions(review, outcome, NO_REASON));
+      reasons(review).forEach(reason -> admissions(review, Outcome.DENIED, reason));
+    }
+    for (Finding finding : Finding.values()) {
+      for (FindingOutcome.Outcome outcome : FindingOutcome.Outcome.values()) {
+        guardFindings(finding, outcome);
+      }
+    }
+    guardFailures(true);
+    guardFailures(false);
+  }
+
+  /** The one there is of that name and these tags, or a new one. */
   private Counter counter(String name, String help, String... tags) {
     return Counter.builder(name).description(help).tags(tags).register(registry);
   }
 
-  private Counter guardFailures(String outcome) {
+  private Counter guardFailures(boolean denied) {
     String help = "Reviews that the guard failed on by a defect of its own";
+    String outcome = denied ? "denied" : "admitted";
     return counter("tranche_webhook_guard_failures", help, "outcome", outcome);
-  }
-
-  /** All from the start, so that the first of a kind is seen as an increase. */
-  private void countAdmissions(ReviewKind review) {
-    var byOutcome = new EnumMap<Outcome, Counter>(Outcome.class);
-    for (Outcome outcome : Outcome.values()) {
-      if (outcome != Outcome.DENIED) {
-        byOutcome.put(outcome, admissions(review, outcome, NO_REASON));
-      }
-    }
-    admissions.put(review, byOutcome);
-    var byReason = new HashMap<String, Counter>();
-    reasons(review).forEach(r -> byReason.put(r, admissions(review, Outcome.DENIED, r)));
-    denials.put(review, byReason);
   }
 
   /** A few dozen at most: Prometheus keeps a series of each. */
@@ -142,27 +132,18 @@ public final class WebhookMetrics {
         reason);
   }
 
-  private void countGuard() {
-    for (Finding finding : Finding.values()) {
-      var counters = new EnumMap<FindingOutcome.Outcome, Counter>(FindingOutcome.Outcome.class);
-      for (FindingOutcome.Outcome outcome : FindingOutcome.Outcome.values()) {
-        counters.put(
-            outcome,
-            counter(
-                "tranche_webhook_guard_findings",
-                "Ways found in pods to GPUs that they were not given",
-                "finding",
-                finding.toString(),
-                "outcome",
-                outcome.toString()));
-      }
-      guardFindings.put(finding, counters);
-    }
+  private Counter guardFindings(Finding finding, FindingOutcome.Outcome outcome) {
+    return counter(
+        "tranche_webhook_guard_findings",
+        "Ways found in pods to GPUs that they were not given",
+        "finding",
+        finding.toString(),
+        "outcome",
+        outcome.toString());
   }
 
   public void guardFound(FindingOutcome found) {
-    var counters = Objects.requireNonNull(guardFindings.get(found.finding()));
-    Objects.requireNonNull(counters.get(found.outcome())).increment();
+    guardFindings(found.finding(), found.outcome()).increment();
   }
 
   public void guardExempt() {
@@ -170,7 +151,7 @@ public final class WebhookMetrics {
   }
 
   public void guardFailed(boolean denied) {
-    (denied ? guardFailuresDenied : guardFailuresAdmitted).increment();
+    guardFailures(denied).increment();
   }
 
   /** From any thread. */
@@ -199,7 +180,7 @@ public final class WebhookMetrics {
    * @param reason of the denial: a {@link Denial}, a {@link Finding} or {@link #UNREADABLE}
    */
   public void denied(ReviewKind review, String reason, long tookNanos) {
-    Objects.requireNonNull(Objects.requireNonNull(denials.get(review)).get(reason)).increment();
+    admissions(review, Outcome.DENIED, reason).increment();
     duration.record(tookNanos, TimeUnit.NANOSECONDS);
   }
 
@@ -215,7 +196,7 @@ public final class WebhookMetrics {
    * @param outcome any but a denial, which has a reason
    */
   public void count(ReviewKind review, Outcome outcome) {
-    Objects.requireNonNull(Objects.requireNonNull(admissions.get(review)).get(outcome)).increment();
+    admissions(review, outcome, NO_REASON).increment();
   }
 
   public void tlsFailed() {

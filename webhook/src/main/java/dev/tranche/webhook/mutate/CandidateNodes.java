@@ -26,12 +26,6 @@ record CandidateNodes(List<GpuNode> admitted, List<GpuNode> able, List<GpuNode> 
   /** More models than a cluster has. */
   private static final int PRODUCTS_MAX = 32;
 
-  CandidateNodes {
-    admitted = List.copyOf(admitted);
-    able = List.copyOf(able);
-    open = List.copyOf(open);
-  }
-
   static CandidateNodes of(
       PodView pod, GpuRequests requests, List<GpuNode> nodes, MutationRules rules) {
     var selection = new NodeSelection(pod.spec());

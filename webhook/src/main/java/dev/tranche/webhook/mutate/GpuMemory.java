@@ -28,11 +28,7 @@ sealed interface GpuMemory {
    * @param warning where other nodes would have served as well
    */
   record Known(long usableBytes, List<String> pinnedMib, Optional<String> warning)
-      implements GpuMemory {
-    public Known {
-      pinnedMib = List.copyOf(pinnedMib);
-    }
-  }
+      implements GpuMemory {}
 
   /** The pod is denied. */
   record Refused(Problem reason) implements GpuMemory {}

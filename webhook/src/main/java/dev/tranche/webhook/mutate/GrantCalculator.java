@@ -21,12 +21,6 @@ sealed interface GrantCalculator {
       List<String> pinnedMib,
       List<String> warnings)
       implements GrantCalculator {
-    public Granted {
-      grants = List.copyOf(grants);
-      pinnedMib = List.copyOf(pinnedMib);
-      warnings = List.copyOf(warnings);
-    }
-
     /** Keeps the pod on nodes where its replicas mean what they were computed to mean. */
     void require(Affinity affinity) {
       if (granularity.pinned()) {
@@ -41,11 +35,7 @@ sealed interface GrantCalculator {
   }
 
   /** The pod is denied, in these sentences. */
-  record Refused(List<Problem> reasons) implements GrantCalculator {
-    public Refused {
-      reasons = List.copyOf(reasons);
-    }
-  }
+  record Refused(List<Problem> reasons) implements GrantCalculator {}
 
   /**
    * @param requests at least one

@@ -26,8 +26,6 @@ public record MutationRules(
     Set<SharingSystem> dialects,
     PlainRequests plainRequests) {
   public MutationRules {
-    resources = List.copyOf(resources);
-    dialects = Set.copyOf(dialects);
     if (resources.isEmpty() || defaultReplicasPerGpu < 1) {
       throw new IllegalArgumentException("a resource and at least 1 replica per GPU are needed");
     }
@@ -39,33 +37,6 @@ public record MutationRules(
     GPUS,
     /** So many replicas, as under NVIDIA's plugin. */
     REPLICAS
-  }
-
-  /** Plain requests count replicas. */
-  public MutationRules(
-      List<String> resources,
-      int defaultReplicasPerGpu,
-      String schedulerName,
-      String runtimeClass,
-      Memory memory,
-      Set<SharingSystem> dialects) {
-    this(
-        resources,
-        defaultReplicasPerGpu,
-        schedulerName,
-        runtimeClass,
-        memory,
-        dialects,
-        PlainRequests.REPLICAS);
-  }
-
-  /** With the default memory, and no words but ours. */
-  public MutationRules(
-      List<String> resources,
-      int defaultReplicasPerGpu,
-      String schedulerName,
-      String runtimeClass) {
-    this(resources, defaultReplicasPerGpu, schedulerName, runtimeClass, Memory.DEFAULT, Set.of());
   }
 
   /** The same, for pods on which plain requests count otherwise. */
@@ -105,9 +76,5 @@ public record MutationRules(
    * @param nodes those labelled with their replicas per GPU
    * @param runtimeClassExists the one named above
    */
-  public record Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {
-    public Cluster {
-      nodes = List.copyOf(nodes);
-    }
-  }
+  public record Cluster(List<GpuNode> nodes, boolean runtimeClassExists) {}
 }

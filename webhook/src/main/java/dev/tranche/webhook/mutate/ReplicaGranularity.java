@@ -29,11 +29,6 @@ record ReplicaGranularity(
     Optional<String> warning,
     List<GpuNode> nodes,
     List<GpuNode> reachable) {
-  ReplicaGranularity {
-    nodes = List.copyOf(nodes);
-    reachable = List.copyOf(reachable);
-  }
-
   /** Where the pod can land nowhere, the default decides. */
   static ReplicaGranularity of(CandidateNodes candidates, int defaultReplicasPerGpu) {
     Map<Integer, Long> nodesByReplicas =

@@ -25,8 +25,7 @@ final class ResourceWriter {
       resources.set(section, quantities);
     }
     if (!resources.equals(present)) {
-      patch.add(
-          resources, "spec", container.list(), String.valueOf(container.index()), "resources");
+      patch.add(resources, container.path("resources"));
     }
   }
 

@@ -3,10 +3,8 @@ package dev.tranche.webhook.nodes;
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.api.LabelOperator;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
@@ -21,9 +19,6 @@ public final class NodeSelection {
   /** Null where none is required. */
   private final @Nullable List<List<Requirement>> terms;
 
-  /** Equal requirements are one. */
-  private final Map<Requirement, Requirement> distinct = new HashMap<>();
-
   /**
    * @param podSpec of a pod, as JSON
    */
@@ -33,9 +28,8 @@ public final class NodeSelection {
         .forEachEntry(
             (key, value) ->
                 nodeSelector.add(
-                    one(
-                        new Requirement(
-                            false, key, "In", Set.of(value.asText("")), LabelOperator.NO_NUMBER))));
+                    new Requirement(
+                        false, key, "In", Set.of(value.asText("")), LabelOperator.NO_NUMBER)));
     JsonNode required =
         podSpec
             .path("affinity")
@@ -65,17 +59,12 @@ public final class NodeSelection {
   private Requirement requirement(boolean field, JsonNode json) {
     var values = new HashSet<String>();
     json.path("values").forEach(value -> values.add(value.asText("")));
-    return one(
-        new Requirement(
-            field,
-            json.path("key").asText(""),
-            json.path("operator").asText(""),
-            values,
-            LabelOperator.number(json.path("values").path(0).asText(""))));
-  }
-
-  private Requirement one(Requirement requirement) {
-    return distinct.computeIfAbsent(requirement, same -> same);
+    return new Requirement(
+        field,
+        json.path("key").asText(""),
+        json.path("operator").asText(""),
+        values,
+        LabelOperator.number(json.path("values").path(0).asText("")));
   }
 
   private static boolean any(List<List<Requirement>> terms, GpuNode node) {

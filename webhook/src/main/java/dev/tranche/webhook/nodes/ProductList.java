@@ -1,23 +1,20 @@
 package dev.tranche.webhook.nodes;
 
+import dev.tranche.api.AllowList;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The GPU models that a pod allows or, with a leading {@code !}, denies, compared with the nodes'
- * labels. The comparison ignores case, reads blanks as dashes, and drops the {@code -SHARED} that
- * GPU Feature Discovery adds. For one thread.
+ * The GPU models that a pod allows or denies, an {@link AllowList}, compared with the nodes'
+ * labels, with and without the {@code -SHARED} that GPU Feature Discovery adds. For one thread.
  */
 public final class ProductList {
   private static final Pattern SHARED = Pattern.compile("-shared$");
 
-  private final Set<String> allowed = new HashSet<>();
-  private final Set<String> denied = new HashSet<>();
+  private final AllowList list;
 
   /** Thousands of nodes have a few products. */
   private final Map<String, Boolean> judged = new HashMap<>();
@@ -26,14 +23,7 @@ public final class ProductList {
    * @param list comma-separated; none allows all
    */
   public ProductList(@Nullable String list) {
-    for (String entry : list == null ? new String[0] : list.split(",", -1)) {
-      String name = entry.strip();
-      if (name.startsWith("!")) {
-        denied.add(plain(name.substring(1)));
-      } else if (!name.isEmpty()) {
-        allowed.add(plain(name));
-      }
-    }
+    this.list = AllowList.parse(list);
   }
 
   /** A node without the label may have any model, even several: the extender looks closer. */
@@ -42,13 +32,13 @@ public final class ProductList {
   }
 
   private boolean admits(String label) {
-    String whole = plain(label);
+    String whole = AllowList.plain(label);
     String name = SHARED.matcher(whole).replaceFirst("");
-    boolean named = allowed.contains(name) || allowed.contains(whole);
-    return !denied.contains(name) && !denied.contains(whole) && (allowed.isEmpty() || named);
+    boolean allowed = list.allowed().isEmpty() || names(list.allowed(), whole, name);
+    return allowed && !names(list.denied(), whole, name);
   }
 
-  private static String plain(String name) {
-    return name.strip().replace(' ', '-').toLowerCase(Locale.ROOT);
+  private static boolean names(Set<String> products, String whole, String name) {
+    return products.contains(whole) || products.contains(name);
   }
 }

@@ -16,10 +16,6 @@ public record Taints(List<SlimNode.Taint> list) {
   private static final SlimNode.Taint CORDONED =
       new SlimNode.Taint("node.kubernetes.io/unschedulable", "", "NoSchedule");
 
-  public Taints {
-    list = List.copyOf(list);
-  }
-
   static Taints of(SlimNode.Spec spec) {
     Stream<SlimNode.Taint> cordoned = spec.unschedulable() ? Stream.of(CORDONED) : Stream.of();
     return new Taints(

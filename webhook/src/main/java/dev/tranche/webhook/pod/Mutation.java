@@ -9,11 +9,7 @@ public sealed interface Mutation {
    *
    * @param warnings sentences that the user's client shows
    */
-  record Unchanged(List<String> warnings) implements Mutation {
-    public Unchanged {
-      warnings = List.copyOf(warnings);
-    }
-  }
+  record Unchanged(List<String> warnings) implements Mutation {}
 
   /**
    * The pod goes on, rewritten.
@@ -21,11 +17,7 @@ public sealed interface Mutation {
    * @param patch not empty
    * @param warnings sentences that the user's client shows
    */
-  record Patched(JsonPatch patch, List<String> warnings) implements Mutation {
-    public Patched {
-      warnings = List.copyOf(warnings);
-    }
-  }
+  record Patched(JsonPatch patch, List<String> warnings) implements Mutation {}
 
   /**
    * The pod is refused.

@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -27,7 +28,7 @@ public final class PodView {
   }
 
   /**
-   * @param list {@code containers} or {@code initContainers}
+   * @param list the spec's field that it lies in
    * @param index in that list
    */
   public record Container(String list, int index, String name, Demand.Kind kind, JsonNode spec) {
@@ -50,6 +51,12 @@ public final class PodView {
       return Math.max(
           count(resources.path("limits").path(resource)),
           count(resources.path("requests").path(resource)));
+    }
+
+    /** From the root of the pod to a field of it. */
+    public String[] path(String... fields) {
+      return Stream.concat(Stream.of("spec", list, String.valueOf(index)), Stream.of(fields))
+          .toArray(String[]::new);
     }
 
     public boolean privileged() {
@@ -100,6 +107,13 @@ public final class PodView {
     return known;
   }
 
+  /** Those that debug it while it runs. */
+  public List<Container> ephemeralContainers() {
+    var read = new ArrayList<Container>();
+    collect("ephemeralContainers", read);
+    return read;
+  }
+
   /** The first of that name. */
   public Optional<Container> container(String name) {
     Map<String, Container> known = byName;
@@ -116,7 +130,7 @@ public final class PodView {
     int index = 0;
     for (JsonNode spec : spec().path(list)) {
       Demand.Kind kind =
-          list.equals("containers")
+          !list.equals("initContainers")
               ? Demand.Kind.APP
               : spec.path("restartPolicy").asText("").equals("Always")
                   ? Demand.Kind.SIDECAR

@@ -46,10 +46,6 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
    */
   public record Ask(Container container, Wanted wanted, String key, String text) {}
 
-  public GpuRequests {
-    asks = List.copyOf(asks);
-  }
-
   public boolean isEmpty() {
     return asks.isEmpty();
   }

@@ -6,7 +6,7 @@ import dev.tranche.webhook.metrics.WebhookMetrics.Outcome;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.pod.Mutation;
-import dev.tranche.webhook.review.AdmissionReview.Read;
+import dev.tranche.webhook.review.ReviewReader.Raw;
 import io.vertx.core.buffer.Buffer;
 import java.util.List;
 import java.util.function.Supplier;
@@ -38,14 +38,14 @@ public final class FractionHandler implements ReviewHandler {
   @Override
   public Answer review(byte[] body) {
     long startNanos = System.nanoTime();
-    return switch (AdmissionReview.read(body)) {
-      case Read.Malformed(String reason) -> new Answer.Bad(reason);
-      case Read.PodCreation(String uid, String who, var pod) ->
-          answer(uid, who, mutator.mutate(pod, cluster.get()), startNanos);
-      case Read.Refused(String uid, String reason) ->
+    return switch (ReviewReader.read(body, ReviewReader.Keep.POD)) {
+      case Raw.Broken(String reason) -> new Answer.Bad(reason);
+      case Raw.Unread(String uid, String reason) ->
           answer(uid, "", new Mutation.Denied(reason, WebhookMetrics.UNREADABLE), startNanos);
-      case Read.Guarded guarded -> answer(guarded.uid(), "", UNCHANGED, startNanos);
-      case Read.NotOurs(String uid) -> answer(uid, "", UNCHANGED, startNanos);
+      case Raw.Request pod when pod.creates() ->
+          answer(pod.uid(), pod.who(), mutator.mutate(pod.object(), cluster.get()), startNanos);
+      // A rule of the configuration is wider than ours.
+      case Raw.Request other -> answer(other.uid(), "", UNCHANGED, startNanos);
     };
   }
 

@@ -5,6 +5,7 @@ import dev.tranche.webhook.guard.FindingOutcome;
 import dev.tranche.webhook.guard.Guard;
 import dev.tranche.webhook.guard.GuardFailure;
 import dev.tranche.webhook.guard.GuardMode;
+import dev.tranche.webhook.guard.GuardedPod;
 import dev.tranche.webhook.guard.Verdict;
 import dev.tranche.webhook.metrics.ReviewKind;
 import dev.tranche.webhook.metrics.WebhookMetrics;
@@ -13,7 +14,7 @@ import dev.tranche.webhook.pod.Mutation;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.Problem;
 import dev.tranche.webhook.pod.SizeLimits;
-import dev.tranche.webhook.review.AdmissionReview.Read;
+import dev.tranche.webhook.review.ReviewReader.Raw;
 import io.vertx.core.buffer.Buffer;
 import java.util.List;
 import java.util.Optional;
@@ -68,13 +69,19 @@ public final class GuardHandler implements ReviewHandler {
 
   private Answer reviewed(byte[] body) {
     long startNanos = System.nanoTime();
-    return switch (AdmissionReview.readGuarded(body)) {
-      case Read.Malformed(String reason) -> new Answer.Bad(reason);
-      case Read.Guarded review -> judge(review, startNanos);
-      case Read.Refused(String uid, String reason) ->
+    return switch (ReviewReader.read(body, ReviewReader.Keep.REACH)) {
+      case Raw.Broken(String reason) -> new Answer.Bad(reason);
+      case Raw.Unread(String uid, String reason) ->
           refused(uid, reason, WebhookMetrics.UNREADABLE, startNanos);
-      case Read.PodCreation(String uid, String who, var pod) -> unchanged(uid, startNanos);
-      case Read.NotOurs(String uid) -> unchanged(uid, startNanos);
+      case Raw.Request review when review.creates() ->
+          judge(review, GuardedPod.created(review.namespace(), review.object()), startNanos);
+      case Raw.Request review when review.debugs() ->
+          judge(
+              review,
+              new GuardedPod(review.namespace(), new PodView(review.object()), review.oldObject()),
+              startNanos);
+      // A rule of the configuration is wider than ours.
+      case Raw.Request other -> unchanged(other.uid(), startNanos);
     };
   }
 
@@ -89,16 +96,14 @@ public final class GuardHandler implements ReviewHandler {
     return new Answer.Review(Buffer.buffer(AdmissionReview.denial(uid, message)));
   }
 
-  private Answer judge(Read.Guarded review, long startNanos) {
+  private Answer judge(Raw.Request review, GuardedPod pod, long startNanos) {
     var tooLarge =
-        mode == GuardMode.AUDIT
-            ? Optional.<Problem>empty()
-            : SizeLimits.tooLarge(new PodView(review.pod().pod()));
+        mode == GuardMode.AUDIT ? Optional.<Problem>empty() : SizeLimits.tooLarge(pod.view());
     if (tooLarge.isPresent()) {
       Problem problem = tooLarge.get();
       return refused(review.uid(), problem.sentence(), problem.denial().toString(), startNanos);
     }
-    Verdict verdict = guard.judge(review.pod(), mode);
+    Verdict verdict = guard.judge(pod, mode);
     var answer = new Answer.Review(Buffer.buffer(AdmissionReview.answer(review.uid(), verdict)));
     long tookNanos = System.nanoTime() - startNanos;
     switch (verdict) {
@@ -109,21 +114,21 @@ public final class GuardHandler implements ReviewHandler {
       case Verdict.Admitted admitted -> {
         Outcome outcome = admitted.patch().isEmpty() ? Outcome.UNCHANGED : Outcome.PATCHED;
         metrics.admitted(ReviewKind.GUARD, outcome, admitted.warnings().size(), tookNanos);
-        tell(review, admitted.found());
+        tell(review, pod, admitted.found());
       }
       case Verdict.Denied denied -> {
         metrics.denied(ReviewKind.GUARD, denied.found().getFirst().finding().toString(), tookNanos);
-        tell(review, denied.found());
+        tell(review, pod, denied.found());
       }
     }
     return answer;
   }
 
-  private void tell(Read.Guarded review, List<FindingOutcome> found) {
+  private void tell(Raw.Request review, GuardedPod pod, List<FindingOutcome> found) {
     for (FindingOutcome one : found) {
       metrics.guardFound(one);
       if (!review.dryRun()) {
-        events.tell(review.who(), review.pod(), one);
+        events.tell(review.who(), pod, one);
       }
     }
   }

@@ -10,6 +10,8 @@ import java.lang.invoke.VarHandle;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.ByteOrder;
+import java.util.Objects;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Goes through JSON in memory. Most of a review is skipped, which costs a look at each byte and no
@@ -51,21 +53,6 @@ final class JsonScanner {
 
     String reason() {
       return String.valueOf(getMessage());
-    }
-  }
-
-  /** A string is longer than what it stands for may be. */
-  static final class TooLong extends Unreadable {
-    private static final long serialVersionUID = 1;
-    private final int bytesMax;
-
-    TooLong(int bytesMax) {
-      super("a text has more than %d bytes".formatted(bytesMax));
-      this.bytesMax = bytesMax;
-    }
-
-    int bytesMax() {
-      return bytesMax;
     }
   }
 
@@ -185,11 +172,12 @@ final class JsonScanner {
   }
 
   /**
-   * A string, which must be there. One that is too long is not decoded.
+   * A string, which must be there.
    *
    * @param bytesMax of what is decoded
+   * @return null where it is longer
    */
-  String string(int bytesMax) throws Unreadable {
+  @Nullable String string(int bytesMax) throws Unreadable {
     if (peek() != '"') {
       throw unexpected("a string");
     }
@@ -209,7 +197,7 @@ final class JsonScanner {
     }
     // Whether it ends at all comes first: a body that came in part is no long string.
     endOfString(at);
-    throw new TooLong(bytesMax);
+    return null;
   }
 
   /** As {@link #string}, but of a long one its beginning, as far as that is plain ASCII. */
@@ -220,7 +208,7 @@ final class JsonScanner {
     int from = at + 1;
     int behind = endOfString(at);
     if (behind - 1 - from <= bytesMax) {
-      return string(bytesMax);
+      return Objects.requireNonNull(string(bytesMax));
     }
     int i = from;
     while (i < from + bytesMax && json[i] > 0 && json[i] != '\\') {
@@ -230,10 +218,10 @@ final class JsonScanner {
     return new String(json, from, i - from, ISO_8859_1) + "…";
   }
 
-  private String unescaped(int from, int firstEscape, int bytesMax) throws Unreadable {
+  private @Nullable String unescaped(int from, int firstEscape, int bytesMax) throws Unreadable {
     int end = endOfString(from - 1) - 1;
     if (end - from > (long) ESCAPE_BYTES * bytesMax) {
-      throw new TooLong(bytesMax);
+      return null;
     }
     var text = new StringBuilder(Math.min(end - from, bytesMax));
     text.append(new String(json, from, firstEscape - from, UTF_8));
@@ -252,7 +240,7 @@ final class JsonScanner {
         i += 2;
       }
       if (text.length() > bytesMax) {
-        throw new TooLong(bytesMax);
+        return null;
       }
     }
     at = end + 1;
@@ -323,23 +311,8 @@ final class JsonScanner {
     }
   }
 
-  /** Whether a text stands between two positions, as bytes. */
-  boolean holds(byte[] text, int from, int to) {
-    byte last = text[text.length - 1];
-    for (int i = from + text.length - 1; i < to; i++) {
-      if (json[i] == last && endsWith(text, i)) {
-        return true;
-      }
-    }
-    return false;
-  }
-
-  private boolean endsWith(byte[] text, int end) {
-    for (int i = text.length - 2, j = end - 1; i >= 0; i--, j--) {
-      if (json[j] != text[i]) {
-        return false;
-      }
-    }
-    return true;
+  /** What stands between two positions, a character for each byte. */
+  String text(int from, int to) {
+    return new String(json, from, to - from, ISO_8859_1);
   }
 }

@@ -1,7 +1,5 @@
 package dev.tranche.webhook.review;
 
-import static java.nio.charset.StandardCharsets.US_ASCII;
-
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
@@ -175,12 +173,7 @@ final class ReviewReader {
   private static final Set<String> NAMING = Set.of("env", "volumeMounts");
 
   /** In a list without these no variable and no path is NVIDIA's; escaped, anything may be. */
-  private static final List<byte[]> TELLING =
-      List.of(
-          "NVIDIA".getBytes(US_ASCII),
-          "CUDA".getBytes(US_ASCII),
-          "nvidia".getBytes(US_ASCII),
-          "\\".getBytes(US_ASCII));
+  private static final List<String> TELLING = List.of("NVIDIA", "CUDA", "nvidia", "\\");
 
   /** A review as it came. */
   sealed interface Raw {
@@ -196,7 +189,34 @@ final class ReviewReader {
         JsonNode object,
         JsonNode oldObject,
         boolean dryRun)
-        implements Raw {}
+        implements Raw {
+      /** Whether it creates a pod. */
+      boolean creates() {
+        return operation.equals("CREATE")
+            && resource.equals("pods")
+            && subResource.isEmpty()
+            && object.isObject();
+      }
+
+      /** Whether it is kubectl debug's, which sends the pod with one ephemeral container more. */
+      boolean debugs() {
+        return operation.equals("UPDATE")
+            && resource.equals("pods")
+            && subResource.equals("ephemeralcontainers")
+            && object.isObject()
+            && oldObject.isObject();
+      }
+
+      /**
+       * Namespace and name of the pod, for the log. A controller's pods have no name yet, but the
+       * beginning of one.
+       */
+      String who() {
+        JsonNode metadata = object.path("metadata");
+        String name = metadata.path("name").asText(metadata.path("generateName").asText("") + "*");
+        return Printable.name(namespace) + "/" + Printable.name(name);
+      }
+    }
 
     /**
      * @param reason a sentence
@@ -339,14 +359,13 @@ final class ReviewReader {
   }
 
   private String string(String field, int bytesMax) throws Unreadable {
-    try {
-      return scan.string(bytesMax);
-    } catch (JsonScanner.TooLong longer) {
-      int most = longer.bytesMax();
+    String text = scan.string(bytesMax);
+    if (text == null) {
       throw new TooLarge(
-          "a value of \"%s\" with more than %d bytes".formatted(Printable.value(field), most),
-          most + " bytes");
+          "a value of \"%s\" with more than %d bytes".formatted(Printable.value(field), bytesMax),
+          bytesMax + " bytes");
     }
+    return text;
   }
 
   /**
@@ -441,19 +460,17 @@ final class ReviewReader {
     int from = scan.position();
     scan.skip();
     int to = scan.position();
-    for (byte[] word : TELLING) {
-      if (scan.holds(word, from, to)) {
-        scan.back(from);
-        return tree(depth, field, place);
-      }
-    }
+    String list = scan.text(from, to);
     scan.back(from);
+    if (TELLING.stream().anyMatch(list::contains)) {
+      return tree(depth, field, place);
+    }
     scan.expect('[');
-    ArrayNode list = NODES.arrayNode();
+    ArrayNode shortened = NODES.arrayNode();
     if (scan.more(true, ']')) {
-      list.addNull();
+      shortened.addNull();
     }
     scan.back(to);
-    return list;
+    return shortened;
   }
 }

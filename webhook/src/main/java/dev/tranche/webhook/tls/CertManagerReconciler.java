@@ -15,7 +15,7 @@ import java.util.stream.Collectors;
  * What is left to do here is to serve what it made, and to give the nodes the bundle that they
  * trust the extender by. The bundle keeps earlier CAs until they expire.
  */
-final class CertManagerReconciler implements TlsReconciler {
+final class CertManagerReconciler {
   private static final int TRUSTED_MAX = 8;
 
   private final TlsStore store;
@@ -28,8 +28,7 @@ final class CertManagerReconciler implements TlsReconciler {
     this.clock = clock;
   }
 
-  @Override
-  public TlsState keep() {
+  TlsState keep() {
     TlsKeyPair webhook = pair(names.webhookSecret());
     TlsKeyPair extender = pair(names.extenderSecret());
     List<X509Certificate> extenderTrusted = trusted(names.extenderSecret());

@@ -9,6 +9,7 @@ import java.time.InstantSource;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
+import java.util.function.Supplier;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -21,7 +22,9 @@ public final class CertificateController implements AutoCloseable {
   private static final Duration INTERVAL_MAX = Duration.ofSeconds(30);
   private static final Duration INTERVAL_MIN = Duration.ofSeconds(1);
 
-  private final TlsReconciler round;
+  /** One of keeping; any number of replicas may go through it at once. */
+  private final Supplier<TlsState> round;
+
   private final Duration interval;
   private final Consumer<TlsState> kept;
   private final Consumer<String> failed;
@@ -56,8 +59,8 @@ public final class CertificateController implements AutoCloseable {
     var store = new TlsStore(client, names);
     this.round =
         making.foreign()
-            ? new CertManagerReconciler(store, names, clock)
-            : new SelfSignedReconciler(store, names, making, clock);
+            ? new CertManagerReconciler(store, names, clock)::keep
+            : new SelfSignedReconciler(store, names, making, clock)::keep;
     this.interval = interval(making.servingLife());
     this.kept = kept;
     this.failed = failed;
@@ -90,7 +93,7 @@ public final class CertificateController implements AutoCloseable {
     Duration pause = INTERVAL_MIN;
     while (!Thread.currentThread().isInterrupted()) {
       try {
-        TlsState state = round.keep();
+        TlsState state = round.get();
         kept.accept(state);
         // Until the chart's last object is there, look often.
         pause = state.missing().isPresent() ? INTERVAL_MIN : interval;

@@ -43,6 +43,15 @@ final class Pem {
         .toList();
   }
 
+  /** Nothing where the text is no certificates. */
+  static List<X509Certificate> readable(String pem) {
+    try {
+      return certificates(pem);
+    } catch (GeneralSecurityException unreadable) {
+      return List.of();
+    }
+  }
+
   /**
    * @throws GeneralSecurityException if the text is no such key
    */

@@ -15,7 +15,7 @@ import org.slf4j.LoggerFactory;
  * One round of keeping: reads what the cluster holds, makes what is missing or due, and tells what
  * there is now. Any number of replicas may do this at once; the loser of a race reads again.
  */
-final class SelfSignedReconciler implements TlsReconciler {
+final class SelfSignedReconciler {
   private static final int ATTEMPTS_MAX = 5;
   private static final Logger LOG = LoggerFactory.getLogger(SelfSignedReconciler.class);
 
@@ -32,8 +32,7 @@ final class SelfSignedReconciler implements TlsReconciler {
     this.clock = clock;
   }
 
-  @Override
-  public TlsState keep() {
+  TlsState keep() {
     for (int attempt = 1; ; attempt++) {
       try {
         return attempt();

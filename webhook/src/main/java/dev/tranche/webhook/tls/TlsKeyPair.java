@@ -14,10 +14,6 @@ import java.util.stream.Stream;
  */
 public record TlsKeyPair(
     X509Certificate certificate, List<X509Certificate> intermediates, PrivateKey key) {
-  public TlsKeyPair {
-    intermediates = List.copyOf(intermediates);
-  }
-
   TlsKeyPair(X509Certificate certificate, PrivateKey key) {
     this(certificate, List.of(), key);
   }

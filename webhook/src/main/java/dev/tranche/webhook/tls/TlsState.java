@@ -17,10 +17,6 @@ public record TlsState(
     TlsKeyPair webhook,
     X509Certificate extender,
     Optional<String> missing) {
-  public TlsState {
-    trusted = List.copyOf(trusted);
-  }
-
   public X509Certificate authority() {
     return trusted.getFirst();
   }

@@ -70,11 +70,7 @@ final class TlsStore {
     }
 
     List<X509Certificate> certificates(String key) {
-      try {
-        return Pem.certificates(text(key));
-      } catch (GeneralSecurityException unreadable) {
-        return List.of();
-      }
+      return Pem.readable(text(key));
     }
 
     /** The pair in it, or nothing where it holds none that can be read. */
@@ -187,13 +183,9 @@ final class TlsStore {
   List<X509Certificate> bundle() {
     ConfigMap map =
         client.configMaps().inNamespace(names.namespace()).withName(names.bundleConfigMap()).get();
-    try {
-      return map == null || map.getData() == null
-          ? List.of()
-          : Pem.certificates(map.getData().getOrDefault(BUNDLE_KEY, ""));
-    } catch (GeneralSecurityException unreadable) {
-      return List.of();
-    }
+    return map == null || map.getData() == null
+        ? List.of()
+        : Pem.readable(map.getData().getOrDefault(BUNDLE_KEY, ""));
   }
 
   void writeBundle(String bundle) {
@@ -222,36 +214,32 @@ final class TlsStore {
    * @return whether there is a configuration
    */
   boolean patchConfiguration(String bundle) {
-    Resource<MutatingWebhookConfiguration> resource =
-        client
-            .admissionRegistration()
-            .v1()
-            .mutatingWebhookConfigurations()
-            .withName(names.configuration());
-    MutatingWebhookConfiguration configuration = resource.get();
+    MutatingWebhookConfiguration configuration = configuration().get();
     if (configuration == null) {
       return false;
     }
     String encoded = Base64.getEncoder().encodeToString(bundle.getBytes(UTF_8));
     ArrayNode patch = caBundles(configuration.getWebhooks(), encoded);
     if (!patch.isEmpty()) {
-      resource.patch(PatchContext.of(PatchType.JSON), patch.toString());
+      configuration().patch(PatchContext.of(PatchType.JSON), patch.toString());
     }
     return true;
   }
 
   /** Whether every entry of the configuration has a caBundle. */
   boolean hasBundles() {
-    MutatingWebhookConfiguration configuration =
-        client
-            .admissionRegistration()
-            .v1()
-            .mutatingWebhookConfigurations()
-            .withName(names.configuration())
-            .get();
+    MutatingWebhookConfiguration configuration = configuration().get();
     return configuration != null
         && configuration.getWebhooks().stream()
             .allMatch(w -> w.getClientConfig().getCaBundle() != null);
+  }
+
+  private Resource<MutatingWebhookConfiguration> configuration() {
+    return client
+        .admissionRegistration()
+        .v1()
+        .mutatingWebhookConfigurations()
+        .withName(names.configuration());
   }
 
   private static ArrayNode caBundles(List<MutatingWebhook> webhooks, String encoded) {

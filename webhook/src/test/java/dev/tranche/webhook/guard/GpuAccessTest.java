@@ -22,7 +22,7 @@ class GpuAccessTest {
 
   private final Guard guard =
       new Guard(
-          new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet"),
+          new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
           node -> Set.of());
 
   @ParameterizedTest

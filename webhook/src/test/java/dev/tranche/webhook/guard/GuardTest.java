@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.guard.FindingOutcome.Outcome;
+import dev.tranche.webhook.pod.PodView;
 import io.fabric8.zjsonpatch.JsonPatch;
 import java.util.List;
 import java.util.Set;
@@ -28,7 +29,8 @@ class GuardTest {
               true,
               Set.of("monitoring:dcgm-exporter"),
               List.of("example.com/shared"),
-              "/var/lib/k0s/kubelet"),
+              "/var/lib/k0s/kubelet",
+              List.of()),
           node ->
               switch (node) {
                 case "gpu-1" -> Set.of("cpu", "nvidia.com/gpu");
@@ -155,7 +157,7 @@ class GuardTest {
     JsonNode before = pod("'containers':[{'name':'main'}]");
     JsonNode pod =
         pod("'containers':[{'name':'main'}],'ephemeralContainers':[{'name':'d'," + fields + "}]");
-    assertThat(guard.judge(new GuardedPod("team", pod, before), GuardMode.DENY))
+    assertThat(guard.judge(new GuardedPod("team", new PodView(pod), before), GuardMode.DENY))
         .isInstanceOf(Verdict.Denied.class);
   }
 
@@ -362,7 +364,8 @@ class GuardTest {
   void withoutADefaultRuntime_onlyPodsThatNameOneAreServed() {
     var careful =
         new Guard(
-            new GuardRules(GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet"),
+            new GuardRules(
+                GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
             node -> Set.of());
     JsonNode plain = container("'env':[" + ALL + "]");
     assertThat(((Verdict.Admitted) careful.judge(created(plain), GuardMode.VOID)).patch())
@@ -378,7 +381,8 @@ class GuardTest {
   void limitsOfMps_areTakenAway_whateverTheRuntime() {
     var careful =
         new Guard(
-            new GuardRules(GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet"),
+            new GuardRules(
+                GuardMode.VOID, false, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
             node -> Set.of());
     JsonNode pod =
         container(
@@ -399,7 +403,8 @@ class GuardTest {
     var lookups = new java.util.concurrent.atomic.AtomicInteger();
     var counting =
         new Guard(
-            new GuardRules(GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet"),
+            new GuardRules(
+                GuardMode.VOID, true, Set.of(), List.of(), "/var/lib/kubelet", List.of()),
             node -> {
               lookups.incrementAndGet();
               return Set.of();
@@ -440,7 +445,8 @@ class GuardTest {
                 + ALL
                 + "]}]");
     var verdict =
-        (Verdict.Admitted) guard.judge(new GuardedPod("team", pod, before), GuardMode.VOID);
+        (Verdict.Admitted)
+            guard.judge(new GuardedPod("team", new PodView(pod), before), GuardMode.VOID);
     assertThat(JsonPatch.apply(verdict.patch(), pod))
         .isEqualTo(
             pod(

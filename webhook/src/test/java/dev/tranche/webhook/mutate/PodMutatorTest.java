@@ -28,7 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PodMutatorTest {
   private static final String GPU = "nvidia.com/gpu";
   private static final MutationRules RULES =
-      new MutationRules(List.of(GPU, "nvidia.com/gpu.shared"), 10, "tranche-scheduler", "nvidia");
+      Reviews.rules(List.of(GPU, "nvidia.com/gpu.shared"), 10, "tranche-scheduler", "nvidia");
   private static final MutationRules.Cluster EMPTY = new MutationRules.Cluster(List.of(), true);
 
   private final PodMutator mutator = new PodMutator(RULES);
@@ -123,7 +123,7 @@ class PodMutatorTest {
 
   @Test
   void emptySchedulerName_leavesTheDefault() {
-    var rules = new MutationRules(List.of(GPU), 10, "", "");
+    var rules = Reviews.rules(List.of(GPU), 10, "", "");
     JsonNode after =
         apply(new PodMutator(rules).mutate(pod("deployment"), EMPTY), pod("deployment"));
     assertThat(after.at("/spec/schedulerName").asText()).isEqualTo("default-scheduler");
@@ -278,7 +278,7 @@ class PodMutatorTest {
   void ownResult_pinnedToAnRThatHasGone_isFreed() {
     var before = cluster(node("a", 10, 8), node("b", 10, 8), node("c", 5, 8));
     var now = cluster(node("a", 4, 8), node("b", 4, 8), node("c", 4, 8));
-    var changed = new PodMutator(new MutationRules(List.of(GPU), 4, "tranche-scheduler", "nvidia"));
+    var changed = new PodMutator(Reviews.rules(List.of(GPU), 4, "tranche-scheduler", "nvidia"));
     JsonNode restored = apply(mutator.mutate(pod("deployment"), before), pod("deployment"));
     assertThat(restored.path("spec").path("affinity").toString())
         .contains("nvidia.com/gpu.replicas");
@@ -484,7 +484,7 @@ class PodMutatorTest {
               thousandths / 10 + "." + thousandths % 10 + "%",
               "gpu-count",
               "" + count);
-      var rules = new MutationRules(List.of(GPU), granularity, "s", "");
+      var rules = Reviews.rules(List.of(GPU), granularity, "s", "");
       JsonNode after = apply(new PodMutator(rules).mutate(asking, EMPTY), asking);
       int share = Integer.parseInt(replicas(after)) / count;
       assertThat(share * 1000)

@@ -7,6 +7,8 @@ import com.fasterxml.jackson.databind.JsonNode;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.pod.JsonPatch;
 import dev.tranche.webhook.pod.Mutation;
+import dev.tranche.webhook.review.ReviewReader.Keep;
+import dev.tranche.webhook.review.ReviewReader.Raw;
 import java.util.Base64;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -14,13 +16,14 @@ import org.junit.jupiter.api.Test;
 class AdmissionReviewTest {
   @Test
   void read_findsThePodAndItsName() {
-    assertThat(AdmissionReview.read(Reviews.bytes("deployment")))
+    assertThat(ReviewReader.read(Reviews.bytes("deployment"), Keep.POD))
         .isInstanceOfSatisfying(
-            AdmissionReview.Read.PodCreation.class,
+            Raw.Request.class,
             review -> {
+              assertThat(review.creates()).isTrue();
               assertThat(review.uid()).isEqualTo("5b0c4d6c-9a01-4df2-a3d2-0a5f6ad6a001");
               assertThat(review.who()).isEqualTo("serving/llm-7d9c5b6f4-*");
-              assertThat(review.pod().at("/metadata/annotations"))
+              assertThat(review.object().at("/metadata/annotations"))
                   .isEqualTo(Reviews.pod("deployment").at("/metadata/annotations"));
             });
   }
@@ -28,8 +31,9 @@ class AdmissionReviewTest {
   @Test
   void read_leavesOtherOperationsAlone() {
     String update = new String(Reviews.bytes("deployment"), UTF_8).replace("CREATE", "UPDATE");
-    assertThat(AdmissionReview.read(update.getBytes(UTF_8)))
-        .isInstanceOf(AdmissionReview.Read.NotOurs.class);
+    assertThat(ReviewReader.read(update.getBytes(UTF_8), Keep.POD))
+        .isInstanceOfSatisfying(
+            Raw.Request.class, review -> assertThat(review.creates()).isFalse());
   }
 
   @Test
@@ -51,7 +55,7 @@ class AdmissionReviewTest {
   void read_skipsWhatTheGuardDoesNotLookAt() {
     String many = "{},".repeat(60_000) + "{}";
     assertThat(guarded("\"spec\":{\"hostAliases\":[" + many + "]}"))
-        .isInstanceOf(AdmissionReview.Read.Guarded.class);
+        .isInstanceOfSatisfying(Raw.Request.class, review -> assertThat(review.creates()).isTrue());
   }
 
   @Test
@@ -63,17 +67,17 @@ class AdmissionReviewTest {
   }
 
   private static String guardedRefusal(String fields) {
-    return guarded(fields) instanceof AdmissionReview.Read.Refused(String uid, String message)
+    return guarded(fields) instanceof Raw.Unread(String uid, String message)
         ? uid + " " + message
         : "not refused";
   }
 
-  private static AdmissionReview.Read guarded(String fields) {
+  private static Raw guarded(String fields) {
     String review =
         "{'apiVersion':'admission.k8s.io/v1','request':{'uid':'u1','operation':'CREATE',"
             + "'resource':{'resource':'pods'},'object':{";
-    return AdmissionReview.readGuarded(
-        (review.replace('\'', '"') + fields + "}}}").getBytes(UTF_8));
+    return ReviewReader.read(
+        (review.replace('\'', '"') + fields + "}}}").getBytes(UTF_8), Keep.REACH);
   }
 
   @Test
@@ -104,8 +108,7 @@ class AdmissionReviewTest {
   }
 
   private static String read(String body) {
-    return AdmissionReview.read(body.getBytes(UTF_8))
-            instanceof AdmissionReview.Read.Malformed(String reason)
+    return ReviewReader.read(body.getBytes(UTF_8), Keep.POD) instanceof Raw.Broken(String reason)
         ? reason
         : "not malformed";
   }

@@ -112,7 +112,7 @@ class GuardHandlerTest {
   }
 
   private JsonNode review(GuardMode mode, String pod) {
-    var rules = new GuardRules(mode, true, Set.of(), List.of(), "/var/lib/kubelet");
+    var rules = new GuardRules(mode, true, Set.of(), List.of(), "/var/lib/kubelet", List.of());
     var guard =
         new Guard(
             rules,

@@ -34,7 +34,12 @@ class ReviewReaderTest {
   private final Guard guard =
       new Guard(
           new GuardRules(
-              GuardMode.VOID, true, Set.of(), List.of("nvidia.com/gpu"), "/var/lib/kubelet"),
+              GuardMode.VOID,
+              true,
+              Set.of(),
+              List.of("nvidia.com/gpu"),
+              "/var/lib/kubelet",
+              List.of()),
           node -> Set.of());
 
   @ParameterizedTest

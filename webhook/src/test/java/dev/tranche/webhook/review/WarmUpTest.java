@@ -6,7 +6,7 @@ import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
 import dev.tranche.webhook.pod.Mutation;
-import dev.tranche.webhook.review.AdmissionReview.Read;
+import dev.tranche.webhook.review.ReviewReader.Raw;
 import io.vertx.core.buffer.Buffer;
 import java.util.ArrayList;
 import java.util.List;
@@ -36,8 +36,9 @@ class WarmUpTest {
   }
 
   private Mutation mutation(byte[] review) {
-    return AdmissionReview.read(review) instanceof Read.PodCreation creation
-        ? mutator.mutate(creation.pod(), new MutationRules.Cluster(List.of(), false))
+    return ReviewReader.read(review, ReviewReader.Keep.POD) instanceof Raw.Request request
+            && request.creates()
+        ? mutator.mutate(request.object(), new MutationRules.Cluster(List.of(), false))
         : new Mutation.Denied("no creation of a pod", "none");
   }
 }

@@ -1,6 +1,6 @@
 package dev.tranche.extender.score.packing;
 
-import dev.tranche.extender.placement.AllowList;
+import dev.tranche.api.AllowList;
 
 /**
  * What one pod takes of a node: pods of equal shape are the same to us.

@@ -1,6 +1,6 @@
 package dev.tranche.extender.score.packing;
 
-import dev.tranche.extender.placement.AllowList;
+import dev.tranche.api.AllowList;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;

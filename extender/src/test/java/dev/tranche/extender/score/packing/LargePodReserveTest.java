@@ -3,7 +3,7 @@ package dev.tranche.extender.score.packing;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.within;
 
-import dev.tranche.extender.placement.AllowList;
+import dev.tranche.api.AllowList;
 import java.util.Arrays;
 import java.util.Collections;
 import org.junit.jupiter.api.Test;

@@ -2,7 +2,7 @@ package dev.tranche.extender.score.packing;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.extender.placement.AllowList;
+import dev.tranche.api.AllowList;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,4 +1,4 @@
-package dev.tranche.extender.placement;
+package dev.tranche.api;
 
 import java.util.HashSet;
 import java.util.Locale;
@@ -14,11 +14,6 @@ import org.jspecify.annotations.Nullable;
  */
 public record AllowList(Set<String> allowed, Set<String> denied) {
   public static final AllowList ANY = new AllowList(Set.of(), Set.of());
-
-  public AllowList {
-    allowed = Set.copyOf(allowed);
-    denied = Set.copyOf(denied);
-  }
 
   /** Reads an annotation's value. */
   public static AllowList parse(@Nullable String list) {
@@ -46,7 +41,8 @@ public record AllowList(Set<String> allowed, Set<String> denied) {
     return !denied.contains(plain) && (allowed.isEmpty() || allowed.contains(plain));
   }
 
-  private static String plain(String name) {
+  /** As names are compared. */
+  public static String plain(String name) {
     return name.strip().replace(' ', '-').toLowerCase(Locale.ROOT);
   }
 }
