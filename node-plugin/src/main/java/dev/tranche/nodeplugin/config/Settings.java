@@ -47,7 +47,7 @@ public final class Settings {
           Setting.CDI_DISABLE_HOOKS);
 
   // NVIDIA's plugin hands them to its generator of CDI specs; ours has no such features.
-  private static final Set<Setting> WITHOUT_EFFECT = Set.of(Setting.CDI_FEATURE_FLAGS);
+  static final Set<Setting> WITHOUT_EFFECT = Set.of(Setting.CDI_FEATURE_FLAGS);
 
   private final EnumMap<Setting, String> given;
   private final Map<String, String> file;
@@ -169,7 +169,7 @@ public final class Settings {
   }
 
   /** Other names of its flag and of its variable, by the alphabet. */
-  private static List<String> aliases(Setting setting) {
+  static List<String> aliases(Setting setting) {
     return Stream.concat(
             keys(FLAG_ALIASES, setting).map(flag -> "--" + flag), keys(VARIABLE_ALIASES, setting))
         .toList();
@@ -195,28 +195,5 @@ public final class Settings {
                   s.fallback()));
     }
     return text.toString();
-  }
-
-  /** The same as rows of a Markdown table, with the places in the config file. */
-  static List<String> rows() {
-    return Arrays.stream(Setting.values()).map(Settings::row).toList();
-  }
-
-  private static String row(Setting s) {
-    String names =
-        Stream.concat(Stream.of("--" + s.flag(), s.variable()), aliases(s).stream())
-            .map(Settings::code)
-            .collect(Collectors.joining(" "));
-    return "| %s | %s | %s | %s%s |"
-        .formatted(
-            names,
-            code(s.fileKey()),
-            code(s.fallback()),
-            WITHOUT_EFFECT.contains(s) ? "**no effect, warned about**: " : "",
-            s.meaning());
-  }
-
-  private static String code(String text) {
-    return text.isEmpty() ? "–" : "`" + text + "`";
   }
 }
