@@ -1,6 +1,9 @@
 package dev.tranche.nodeplugin.cdi;
 
+import dev.tranche.nodeplugin.file.AtomicFile;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -86,6 +89,15 @@ public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits comm
   /** What it is called in a folder of specs. */
   public String fileName() {
     return VENDOR + "-" + deviceClass + ".json";
+  }
+
+  /**
+   * Writes it to the folder in which container runtimes look for CDI specs. They read at any time,
+   * files that end in .json or .yaml: never one that is half written. What was written stays when
+   * the plugin ends: containers restart while it is away. Blocks.
+   */
+  public void writeTo(Path folder) throws IOException {
+    new AtomicFile(folder.resolve(fileName())).write(json());
   }
 
   public String json() {
