@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -42,7 +43,7 @@ final class MpsControl {
   private final StatusFile statusFile;
   private final MpsRoot root;
   private final String program;
-  private final Supervisor.Listener listener;
+  private final BiConsumer<String, String> count;
   private List<GpuInfo> gpus = List.of();
   private long lookedMs;
   private String seen = "";
@@ -59,6 +60,7 @@ final class MpsControl {
    * @param configName the file in which the plugin keeps the name of the node's config
    * @param standAlone no extender assigns shares of several replicas
    * @param program nvidia-cuda-mps-control
+   * @param count takes the name of a metric and its help; called on the thread of {@link #run}
    */
   MpsControl(
       ConfigSource source,
@@ -67,7 +69,7 @@ final class MpsControl {
       Supplier<AdminNvml> open,
       MpsRoot root,
       String program,
-      Supervisor.Listener listener) {
+      BiConsumer<String, String> count) {
     this.source = source;
     this.configName = new AtomicFile(configName);
     this.kept = new KeptConfig(configName.toAbsolutePath().resolveSibling(""));
@@ -76,7 +78,7 @@ final class MpsControl {
     this.root = root;
     this.statusFile = new StatusFile(root);
     this.program = program;
-    this.listener = listener;
+    this.count = count;
   }
 
   /** Runs until {@link #stop}, and ends all daemons before it returns. */
@@ -99,7 +101,7 @@ final class MpsControl {
       follow(nvml);
     } catch (NvmlException e) {
       tell(new MpsStatus.Failing(e.getMessage()));
-      listener.failed(e.getMessage());
+      Supervisor.countFailure(count);
       LOG.error("{}", e.getMessage());
       pause(DRIVER_RETRY_MS);
     }
@@ -107,7 +109,7 @@ final class MpsControl {
 
   private void follow(AdminNvml nvml) throws InterruptedException {
     look(nvml);
-    var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, listener);
+    var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, count);
     try {
       MpsPlan plan = MpsPlan.NONE;
       while (!stopping) {
