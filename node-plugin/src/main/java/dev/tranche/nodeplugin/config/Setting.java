@@ -183,6 +183,11 @@ public enum Setting {
     return fallback;
   }
 
+  /** Whether it is true or false. */
+  boolean isSwitch() {
+    return fallback.equals("true") || fallback.equals("false");
+  }
+
   public String meaning() {
     return meaning;
   }

@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
+import static java.util.Map.entry;
+
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.Iterator;
@@ -14,31 +16,16 @@ import org.jspecify.annotations.Nullable;
 /** The raw text of every setting, by precedence: flag, environment, config file, default. */
 public final class Settings {
   private static final Map<String, Setting> FLAG_ALIASES =
-      Map.of(
-          "nvidia-driver-root",
-          Setting.DRIVER_ROOT,
-          "nvidia-dev-root",
-          Setting.DEV_ROOT,
-          "container-driver-root",
-          Setting.DRIVER_ROOT_CTR_PATH,
-          "nvidia-ctk-path",
-          Setting.NVIDIA_CDI_HOOK_PATH);
+      Map.ofEntries(
+          entry("nvidia-driver-root", Setting.DRIVER_ROOT),
+          entry("nvidia-dev-root", Setting.DEV_ROOT),
+          entry("container-driver-root", Setting.DRIVER_ROOT_CTR_PATH),
+          entry("nvidia-ctk-path", Setting.NVIDIA_CDI_HOOK_PATH));
   private static final Map<String, Setting> VARIABLE_ALIASES =
-      Map.of(
-          "CONTAINER_DRIVER_ROOT",
-          Setting.DRIVER_ROOT_CTR_PATH,
-          "CONFIG_FILE_SRCDIR",
-          Setting.CONFIG_DIR,
-          "NVIDIA_CTK_PATH",
-          Setting.NVIDIA_CDI_HOOK_PATH);
-  private static final Set<Setting> SWITCHES =
-      Set.of(
-          Setting.FAIL_ON_INIT_ERROR,
-          Setting.PASS_DEVICE_SPECS,
-          Setting.GDRCOPY_ENABLED,
-          Setting.GDS_ENABLED,
-          Setting.MOFED_ENABLED,
-          Setting.IMEX_REQUIRED);
+      Map.ofEntries(
+          entry("CONTAINER_DRIVER_ROOT", Setting.DRIVER_ROOT_CTR_PATH),
+          entry("CONFIG_FILE_SRCDIR", Setting.CONFIG_DIR),
+          entry("NVIDIA_CTK_PATH", Setting.NVIDIA_CDI_HOOK_PATH));
   private static final Set<Setting> LISTS =
       Set.of(
           Setting.DEVICE_LIST_STRATEGY,
@@ -93,7 +80,7 @@ public final class Settings {
       findings.error("unknown flag --" + name + "; --help lists them");
     } else if (equals >= 0) {
       add(flags, setting.get(), arg.substring(equals + 1));
-    } else if (SWITCHES.contains(setting.get())) {
+    } else if (setting.get().isSwitch()) {
       add(flags, setting.get(), "true");
     } else if (rest.hasNext()) {
       add(flags, setting.get(), rest.next());
