@@ -112,9 +112,4 @@ public record Options(
       default -> 3_600_000;
     };
   }
-
-  /** The folder in which the kubelet and its device plugins keep their sockets. */
-  public Path socketDir() {
-    return kubeletSocket.toAbsolutePath().resolveSibling("");
-  }
 }
