@@ -79,13 +79,13 @@ class JnaNvmlIT {
   @Test
   void computeMode_isTheOneSet() throws Exception {
     fake.state(gpu(0, ""));
-    fake.computeMode(0, ComputeMode.DEFAULT);
+    fake.computeMode(0, AdminNvml.COMPUTE_MODE_DEFAULT);
     try (AdminNvml nvml = JnaNvml.open(fake.root())) {
-      nvml.computeMode(0, ComputeMode.EXCLUSIVE_PROCESS);
-      assertThat(nvml.computeMode(0)).isEqualTo(ComputeMode.EXCLUSIVE_PROCESS);
+      nvml.computeMode(0, AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS);
+      assertThat(nvml.computeMode(0)).isEqualTo(AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS);
       assertThat(fake.computeMode(0)).isEqualTo(3);
       assertThatThrownBy(() -> nvml.computeMode(0, 9)).isInstanceOf(NvmlException.class);
-      nvml.computeMode(0, ComputeMode.DEFAULT);
+      nvml.computeMode(0, AdminNvml.COMPUTE_MODE_DEFAULT);
     }
   }
 
