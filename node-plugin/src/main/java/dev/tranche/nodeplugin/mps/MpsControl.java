@@ -53,7 +53,7 @@ final class MpsControl {
   private @Nullable Config config;
   private String trouble = "no config has been read yet";
   private volatile MpsStatus status = new MpsStatus.Silent();
-  private volatile boolean stopping;
+  private final CountDownLatch stopping = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
 
   /**
@@ -84,7 +84,7 @@ final class MpsControl {
   /** Runs until {@link #stop}, and ends all daemons before it returns. */
   void run() throws InterruptedException {
     try {
-      while (!stopping) {
+      while (stopping.getCount() > 0) {
         follow();
       }
       silence();
@@ -103,7 +103,7 @@ final class MpsControl {
       tell(new MpsStatus.Failing(e.getMessage()));
       Supervisor.countFailure(count);
       LOG.error("{}", e.getMessage());
-      pause(DRIVER_RETRY_MS);
+      stopping.await(DRIVER_RETRY_MS, TimeUnit.MILLISECONDS);
     }
   }
 
@@ -112,14 +112,14 @@ final class MpsControl {
     var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, count);
     try {
       MpsPlan plan = MpsPlan.NONE;
-      while (!stopping) {
+      while (stopping.getCount() > 0) {
         boolean returned = lostReturned(nvml, plan);
         if (configChanged() || returned) {
           plan = plan(plan);
         }
         MpsStatus now = supervisor.step(plan);
         tell(trouble.isEmpty() || plan.needed() ? now : new MpsStatus.Failing(trouble));
-        pause(STEP_MS);
+        stopping.await(STEP_MS, TimeUnit.MILLISECONDS);
       }
     } finally {
       supervisor.stop();
@@ -258,16 +258,8 @@ final class MpsControl {
     }
   }
 
-  private synchronized void pause(int ms) throws InterruptedException {
-    long untilMs = nowMs() + ms;
-    for (long leftMs = ms; !stopping && leftMs > 0; leftMs = untilMs - nowMs()) {
-      wait(leftMs);
-    }
-  }
-
-  synchronized void stop() {
-    stopping = true;
-    notifyAll();
+  void stop() {
+    stopping.countDown();
   }
 
   /**
