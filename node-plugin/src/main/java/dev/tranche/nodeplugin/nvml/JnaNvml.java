@@ -439,10 +439,6 @@ public final class JnaNvml implements AdminNvml {
       functions.call("nvmlEventSetFree", eventSet);
     }
     NvmlFunctions.nvmlShutdown();
-    scratch.close();
-    mig.close();
-    links.close();
-    telemetry.close();
     unbind(library);
   }
 }

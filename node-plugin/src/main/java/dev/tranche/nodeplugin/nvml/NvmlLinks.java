@@ -6,7 +6,7 @@ import com.sun.jna.NativeLibrary;
 import dev.tranche.nodeplugin.nvml.GpuLink.Ancestor;
 
 /** How GPUs are connected; whatever NVML does not tell is unknown, and no error. */
-final class NvmlLinks implements AutoCloseable {
+final class NvmlLinks {
   // NVML_NVLINK_MAX_LINKS; a driver that knows of fewer refuses the others.
   private static final int LINKS_MAX = 36;
   private static final int ENABLED = 1;
@@ -78,10 +78,5 @@ final class NvmlLinks implements AutoCloseable {
         scratch.getInt(PCI_DOMAIN_OFFSET),
         scratch.getInt(PCI_BUS_OFFSET),
         scratch.getInt(PCI_DEVICE_OFFSET));
-  }
-
-  @Override
-  public void close() {
-    scratch.close();
   }
 }

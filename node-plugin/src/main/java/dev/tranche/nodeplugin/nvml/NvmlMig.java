@@ -7,7 +7,7 @@ import com.sun.jna.Pointer;
 import java.util.OptionalLong;
 
 /** What NVML tells of MIG: which GPUs are cut, and the parts' handles and figures. */
-final class NvmlMig implements AutoCloseable {
+final class NvmlMig {
   private static final int ENABLED = 1;
   private static final int SCRATCH_BYTES = 64;
   // nvmlDeviceAttributes_t: eight counts, the last two of which are slices, then the memory in MiB
@@ -78,10 +78,5 @@ final class NvmlMig implements AutoCloseable {
         scratch.getInt(COMPUTE_SLICES_OFFSET),
         scratch.getLong(MEMORY_MIB_OFFSET) << 20,
         parentBytes);
-  }
-
-  @Override
-  public void close() {
-    scratch.close();
   }
 }

@@ -171,9 +171,4 @@ final class NvmlTelemetry {
     sums.forEach((pid, sum) -> means.put(pid, sum[0] / sum[1]));
     return means;
   }
-
-  void close() {
-    count.close();
-    list.close();
-  }
 }
