@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -138,10 +140,33 @@ public final class Settings {
       case "true", "1", "t", "T", "TRUE", "True" -> true;
       case "false", "0", "f", "F", "FALSE", "False" -> false;
       default -> {
-        findings.error(named(setting) + " is true or false, not \"" + text(setting) + "\"");
+        wrong(setting, "true or false", findings);
         yield false;
       }
     };
+  }
+
+  /**
+   * A setting's number.
+   *
+   * @param form its first group is the number
+   * @param allowed the bounds, for people
+   * @return the least where it is wrong
+   */
+  int number(
+      Setting setting, String form, int least, int most, String allowed, ConfigErrors findings) {
+    Matcher match = Pattern.compile(form).matcher(text(setting));
+    int number = match.matches() ? Integer.parseInt(match.group(1)) : -1;
+    if (number < least || number > most) {
+      wrong(setting, allowed, findings);
+      return least;
+    }
+    return number;
+  }
+
+  /** Tells what a setting must be, and what it is. */
+  void wrong(Setting setting, String allowed, ConfigErrors findings) {
+    findings.error("%s is %s, not \"%s\"".formatted(named(setting), allowed, text(setting)));
   }
 
   /** How a message names a setting: all the places that it may have come from. */

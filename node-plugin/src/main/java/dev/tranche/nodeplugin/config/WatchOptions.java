@@ -30,8 +30,16 @@ public record WatchOptions(
         Path.of(settings.text(Setting.HOST_PROC)),
         Path.of(settings.text(Setting.HOST_LOG_DIR)),
         cordon(settings, findings),
-        tolerance(settings, findings),
-        samples(settings, findings));
+        settings.number(
+                Setting.OVERUSE_TOLERANCE,
+                "(\\d{1,3})%",
+                0,
+                TOLERANCE_MAX_PERCENT,
+                "0% to 100%",
+                findings)
+            / 100.0,
+        settings.number(
+            Setting.OVERUSE_SAMPLES, "(\\d{1,5})", 1, SAMPLES_MAX, "1 to 3600", findings));
   }
 
   private static boolean cordon(Settings settings, ConfigErrors findings) {
@@ -39,33 +47,9 @@ public record WatchOptions(
       case "observe" -> false;
       case "cordon-gpu" -> true;
       default -> {
-        wrong(settings, Setting.OVERUSE, "observe or cordon-gpu", findings);
+        settings.wrong(Setting.OVERUSE, "observe or cordon-gpu", findings);
         yield false;
       }
     };
-  }
-
-  private static double tolerance(Settings settings, ConfigErrors findings) {
-    String text = settings.text(Setting.OVERUSE_TOLERANCE);
-    int percent = text.matches("\\d{1,3}%") ? Integer.parseInt(text.replace("%", "")) : -1;
-    if (percent < 0 || percent > TOLERANCE_MAX_PERCENT) {
-      wrong(settings, Setting.OVERUSE_TOLERANCE, "0% to 100%", findings);
-    }
-    return percent / 100.0;
-  }
-
-  private static int samples(Settings settings, ConfigErrors findings) {
-    String text = settings.text(Setting.OVERUSE_SAMPLES);
-    int samples = text.matches("\\d{1,5}") ? Integer.parseInt(text) : 0;
-    if (samples < 1 || samples > SAMPLES_MAX) {
-      wrong(settings, Setting.OVERUSE_SAMPLES, "1 to 3600", findings);
-    }
-    return samples;
-  }
-
-  private static void wrong(
-      Settings settings, Setting setting, String allowed, ConfigErrors findings) {
-    findings.error(
-        "%s is %s, not \"%s\"".formatted(Settings.named(setting), allowed, settings.text(setting)));
   }
 }
