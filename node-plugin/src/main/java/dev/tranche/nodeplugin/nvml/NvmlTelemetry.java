@@ -32,11 +32,11 @@ final class NvmlTelemetry {
 
   private final Memory count = new Memory(Long.BYTES);
   private final Map<Long, Long> sampledToUs = new HashMap<>();
-  private final NvmlOptionalFunctions functions;
+  private final NvmlFunctions functions;
   private int places = PROCESSES_AT_FIRST;
   private Memory list = new Memory((long) places * PROCESS_535_BYTES);
 
-  NvmlTelemetry(NvmlOptionalFunctions functions) {
+  NvmlTelemetry(NvmlFunctions functions) {
     this.functions = functions;
   }
 
