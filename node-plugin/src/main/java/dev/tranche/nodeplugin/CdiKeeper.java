@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin;
 
-import dev.tranche.nodeplugin.cdi.CdiFolder;
+import dev.tranche.nodeplugin.cdi.CdiSpec;
 import dev.tranche.nodeplugin.cdi.CdiSpecs;
 import dev.tranche.nodeplugin.cdi.DriverFiles;
 import dev.tranche.nodeplugin.config.AllocateOptions;
@@ -119,7 +119,9 @@ final class CdiKeeper {
     DriverFiles files = DriverFiles.find(Path.of(options.driverRootInContainer()), version);
     var specs = new CdiSpecs(options, wanted.nodes(), files, version).of(wanted.gpus());
     try {
-      new CdiFolder(folder).write(specs);
+      for (CdiSpec spec : specs) {
+        spec.writeTo(folder);
+      }
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }

@@ -1,6 +1,7 @@
 package dev.tranche.nodeplugin;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
+import static java.util.Objects.requireNonNull;
 
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
@@ -28,10 +29,11 @@ final class ConfigKeeper {
   // The keeper of the MPS control daemons reads it every second; empty it would say nothing.
   private final StateKeeper name;
   private final KeptConfig kept;
+  private final StateKeeper usedFile;
   private final Consumer<Outcome> changed;
   private String label = "";
   private @Nullable Outcome last;
-  private @Nullable Outcome used;
+  private Outcome.@Nullable Usable used;
   private String seen = "";
 
   ConfigKeeper(
@@ -49,6 +51,12 @@ final class ConfigKeeper {
             metrics,
             () -> (label + "\n").getBytes(UTF_8));
     this.kept = new KeptConfig(stateDir);
+    this.usedFile =
+        new StateKeeper(
+            vertx,
+            stateDir.resolve(KeptConfig.NAME),
+            metrics,
+            () -> KeptConfig.content(requireNonNull(used)));
     this.changed = changed;
   }
 
@@ -72,14 +80,7 @@ final class ConfigKeeper {
   void used() {
     if (last instanceof Outcome.Usable now && !now.text().isEmpty() && !now.equals(used)) {
       used = now;
-      vertx
-          .executeBlocking(
-              () -> {
-                kept.write(now);
-                return true;
-              },
-              true)
-          .onFailure(e -> LOG.warn("cannot save the config in use: {}", e.toString()));
+      usedFile.save();
     }
   }
 

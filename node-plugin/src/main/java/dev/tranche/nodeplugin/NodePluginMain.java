@@ -3,10 +3,8 @@ package dev.tranche.nodeplugin;
 import dev.tranche.nodeplugin.config.ConfigErrors;
 import dev.tranche.nodeplugin.config.ConfigSource;
 import dev.tranche.nodeplugin.config.Options;
-import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.WatchOptions;
-import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.mps.MpsMain;
 import java.security.Security;
 import java.util.Arrays;
@@ -32,13 +30,11 @@ public final class NodePluginMain {
     Settings settings = Settings.read(List.of(args), System.getenv(), findings);
     Options options = Options.of(settings, findings);
     WatchOptions watch = WatchOptions.of(settings, findings);
-    XidPolicy xids = xids(settings, findings);
     if (!findings.clean()) {
       findings.errors().forEach(System.err::println);
       System.exit(2);
     }
-    NodeProcess process =
-        new NodeProcess(settings, options, watch, xids, new ConfigSource(settings));
+    NodeProcess process = new NodeProcess(settings, options, watch, new ConfigSource(settings));
     Runtime.getRuntime().addShutdownHook(Thread.ofPlatform().unstarted(process::stop));
     System.exit(process.run());
   }
@@ -47,15 +43,5 @@ public final class NodePluginMain {
   private static void processProperties() {
     Security.setProperty("networkaddress.cache.ttl", "1");
     Security.setProperty("networkaddress.cache.negative.ttl", "1");
-  }
-
-  private static XidPolicy xids(Settings settings, ConfigErrors findings) {
-    try {
-      return XidPolicy.parse(
-          settings.text(Setting.DISABLE_HEALTHCHECKS), settings.text(Setting.ENABLE_HEALTHCHECKS));
-    } catch (IllegalArgumentException e) {
-      findings.error(String.valueOf(e.getMessage()));
-      return XidPolicy.parse("", "");
-    }
   }
 }

@@ -16,13 +16,10 @@ import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.HostNodes;
 import dev.tranche.nodeplugin.gpu.NvmlThread;
 import dev.tranche.nodeplugin.gpu.NvmlWatchdog;
-import dev.tranche.nodeplugin.health.HealthOptions;
-import dev.tranche.nodeplugin.health.XidPolicy;
 import dev.tranche.nodeplugin.metrics.MetricsServer;
 import dev.tranche.nodeplugin.nvml.JnaNvml;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import dev.tranche.nodeplugin.stream.Resolver;
-import dev.tranche.nodeplugin.usage.OveruseOptions;
 import dev.tranche.nodeplugin.usage.UsageReader;
 import io.vertx.core.Context;
 import io.vertx.core.Vertx;
@@ -72,38 +69,28 @@ final class NodeProcess implements NvmlThread.Listener {
   private boolean silenceTold;
   private boolean slownessTold;
 
-  NodeProcess(
-      Settings settings, Options options, WatchOptions watch, XidPolicy xids, ConfigSource source) {
+  NodeProcess(Settings settings, Options options, WatchOptions watch, ConfigSource source) {
     this.options = options;
     this.watch = watch;
     this.failOnInitError = settings.isTrue(Setting.FAIL_ON_INIT_ERROR, new ConfigErrors());
     this.driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
     this.vertx = transport.vertx(small());
     this.loop = vertx.getOrCreateContext();
-    this.plugin = new NodePlugin(vertx, options, overuse(watch), () -> hardware, Resolver.system());
+    this.plugin =
+        new NodePlugin(vertx, options, watch.overuse(), () -> hardware, Resolver.system());
     this.configs =
         new ConfigKeeper(vertx, source, options.stateDir(), plugin.metrics(), plugin::configured);
     this.pulse = new NvmlWatchdog(options.sampleIntervalMs(), () -> System.nanoTime() / 1_000_000);
     this.nvml =
         new NvmlThread(
-            () -> JnaNvml.open(driverRoot),
-            gpuWatch(watch, xids),
-            options.sampleIntervalMs(),
-            this);
+            () -> JnaNvml.open(driverRoot), gpuWatch(watch), options.sampleIntervalMs(), this);
   }
 
-  private static OveruseOptions overuse(WatchOptions watch) {
-    return new OveruseOptions(
-        watch.overuseTolerance(), watch.overuseSamples(), watch.cordonOverused());
-  }
-
-  private static GpuWatch gpuWatch(WatchOptions watch, XidPolicy xids) {
+  private static GpuWatch gpuWatch(WatchOptions watch) {
     // Durations must not wait where somebody sets the wall's clock back.
     LongSupplier clockMs = () -> System.nanoTime() / 1_000_000;
     return new GpuWatch(
-        new HealthOptions(xids, watch.quietMs()),
-        new UsageReader(watch.hostProc(), watch.hostLog(), clockMs),
-        clockMs);
+        watch.health(), new UsageReader(watch.hostProc(), watch.hostLog(), clockMs), clockMs);
   }
 
   /** One loop carries all; files and names are the only things that block. */

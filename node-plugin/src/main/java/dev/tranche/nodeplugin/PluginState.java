@@ -15,7 +15,6 @@ import dev.tranche.nodeplugin.gpu.SharingPlan;
 import dev.tranche.nodeplugin.health.Health;
 import dev.tranche.nodeplugin.mps.MpsAvailability;
 import dev.tranche.nodeplugin.mps.MpsPlan;
-import dev.tranche.nodeplugin.mps.WithoutMps;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;
 import java.util.List;
@@ -205,7 +204,7 @@ final class PluginState {
     List<GpuStatus> served = served();
     Map<String, GpuSharing> sharing =
         mps instanceof MpsAvailability.Missing
-            ? WithoutMps.of(plan.byUuid(), config.config(), infos(served))
+            ? MpsPlan.without(plan.byUuid(), config.config(), infos(served))
             : plan.byUuid();
     List<Object> madeOf = madeOf(config.config(), sharing, served);
     if (replicas == null || !madeOf.equals(replicasMadeOf)) {

@@ -1,10 +1,13 @@
 package dev.tranche.nodeplugin.cdi;
 
+import dev.tranche.nodeplugin.file.AtomicFile;
+import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.regex.Pattern;
 
 /**
@@ -88,75 +91,57 @@ public record CdiSpec(String deviceClass, Map<String, Edits> devices, Edits comm
     return VENDOR + "-" + deviceClass + ".json";
   }
 
+  /**
+   * Writes it to the folder in which container runtimes look for CDI specs. They read at any time,
+   * files that end in .json or .yaml: never one that is half written. What was written stays when
+   * the plugin ends: containers restart while it is away. Blocks.
+   */
+  public void writeTo(Path folder) throws IOException {
+    new AtomicFile(folder.resolve(fileName())).write(json());
+  }
+
   public String json() {
-    List<Map<String, Object>> all =
-        devices.entrySet().stream()
-            .map(
-                device ->
-                    ordered("name", device.getKey(), "containerEdits", json(device.getValue())))
-            .toList();
-    Map<String, Object> spec =
-        ordered("cdiVersion", VERSION, "kind", VENDOR + "/" + deviceClass, "devices", all);
+    JsonArray all = new JsonArray();
+    devices.forEach(
+        (name, edits) -> all.add(JsonObject.of("name", name, "containerEdits", json(edits))));
+    JsonObject spec =
+        JsonObject.of("cdiVersion", VERSION, "kind", VENDOR + "/" + deviceClass, "devices", all);
     if (!common.empty()) {
       spec.put("containerEdits", json(common));
     }
-    return new JsonObject(spec).encode() + "\n";
+    return spec.encode() + "\n";
   }
 
-  private static Map<String, Object> json(Edits edits) {
-    Map<String, Object> json = new LinkedHashMap<>();
+  private static JsonObject json(Edits edits) {
+    JsonObject json = new JsonObject();
     putUnlessEmpty(json, "env", edits.env());
     putUnlessEmpty(json, "deviceNodes", edits.nodes().stream().map(CdiSpec::json).toList());
-    putUnlessEmpty(
-        json,
-        "mounts",
-        edits.mounts().stream()
-            .map(
-                m ->
-                    ordered(
-                        "hostPath",
-                        m.hostPath(),
-                        "containerPath",
-                        m.containerPath(),
-                        "options",
-                        m.options()))
-            .toList());
-    putUnlessEmpty(
-        json,
-        "hooks",
-        edits.hooks().stream()
-            .map(
-                h ->
-                    ordered(
-                        "hookName",
-                        "createContainer",
-                        "path",
-                        h.path(),
-                        "args",
-                        h.args(),
-                        "env",
-                        List.of("NVIDIA_CTK_DEBUG=false")))
-            .toList());
+    putUnlessEmpty(json, "mounts", edits.mounts().stream().map(CdiSpec::json).toList());
+    putUnlessEmpty(json, "hooks", edits.hooks().stream().map(CdiSpec::json).toList());
     return json;
   }
 
-  private static Map<String, Object> json(Node node) {
-    return node.path().equals(node.hostPath())
-        ? ordered("path", node.path())
-        : ordered("path", node.path(), "hostPath", node.hostPath());
+  private static JsonObject json(Node node) {
+    JsonObject json = JsonObject.of("path", node.path());
+    return node.path().equals(node.hostPath()) ? json : json.put("hostPath", node.hostPath());
   }
 
-  private static void putUnlessEmpty(Map<String, Object> json, String key, List<?> values) {
+  private static JsonObject json(BindMount mount) {
+    return JsonObject.of("hostPath", mount.hostPath())
+        .put("containerPath", mount.containerPath())
+        .put("options", mount.options());
+  }
+
+  private static JsonObject json(Hook hook) {
+    return JsonObject.of("hookName", "createContainer")
+        .put("path", hook.path())
+        .put("args", hook.args())
+        .put("env", List.of("NVIDIA_CTK_DEBUG=false"));
+  }
+
+  private static void putUnlessEmpty(JsonObject json, String key, List<?> values) {
     if (!values.isEmpty()) {
       json.put(key, values);
     }
-  }
-
-  private static Map<String, Object> ordered(Object... keysAndValues) {
-    Map<String, Object> map = new LinkedHashMap<>();
-    for (int i = 0; i < keysAndValues.length; i += 2) {
-      map.put(Objects.toString(keysAndValues[i]), keysAndValues[i + 1]);
-    }
-    return map;
   }
 }

@@ -1,7 +1,8 @@
 package dev.tranche.nodeplugin.cdi;
 
+import dev.tranche.nodeplugin.gpu.HostNodes;
+import dev.tranche.nodeplugin.nvml.NvmlLibrary;
 import java.io.IOException;
-import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -41,14 +42,6 @@ public record DriverFiles(
   private static final int LIBRARIES_MAX = 500;
   // The compiler that CUDA loads; its name has the version of its interface instead.
   private static final String UNVERSIONED = "libnvidia-nvvm70.so.*";
-  private static final List<String> LIBRARY_FOLDERS =
-      List.of(
-          "/usr/lib64",
-          "/usr/lib/x86_64-linux-gnu",
-          "/usr/lib/aarch64-linux-gnu",
-          "/lib64",
-          "/lib/x86_64-linux-gnu",
-          "/lib/aarch64-linux-gnu");
   private static final List<String> PROGRAM_FOLDERS =
       List.of("/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin");
   private static final List<String> PROGRAMS =
@@ -93,7 +86,7 @@ public record DriverFiles(
         firsts(root, PROGRAM_FOLDERS, PROGRAMS),
         firsts(root, SOCKET_FOLDERS, SOCKETS),
         FIRMWARE_FOLDERS.stream()
-            .flatMap(folder -> matching(root, folder + version, "gsp*.bin").stream())
+            .flatMap(folder -> HostNodes.matching(root, folder + version, "gsp*.bin").stream())
             .toList(),
         firsts(root, DATA_FOLDERS, DATA),
         GDS.stream().filter(path -> Files.exists(at(root, path))).toList());
@@ -103,10 +96,11 @@ public record DriverFiles(
   private static List<String> libraries(Path root, String version) {
     Set<Path> seen = new HashSet<>();
     List<String> found = new ArrayList<>();
-    for (String folder : LIBRARY_FOLDERS) {
-      List<String> here = new ArrayList<>(matching(root, folder, "*.so." + version));
-      here.addAll(matching(root, folder, UNVERSIONED));
-      here.addAll(matching(root, folder + "/vdpau", "*.so." + version));
+    for (String fromRoot : NvmlLibrary.FOLDERS) {
+      String folder = "/" + fromRoot;
+      List<String> here = new ArrayList<>(HostNodes.matching(root, folder, "*.so." + version));
+      here.addAll(HostNodes.matching(root, folder, UNVERSIONED));
+      here.addAll(HostNodes.matching(root, folder + "/vdpau", "*.so." + version));
       here.stream().filter(library -> seen.add(real(root, library))).forEach(found::add);
     }
     return found.stream().limit(LIBRARIES_MAX).toList();
@@ -131,16 +125,6 @@ public record DriverFiles(
           .ifPresent(found::add);
     }
     return found;
-  }
-
-  private static List<String> matching(Path root, String folder, String glob) {
-    List<String> found = new ArrayList<>();
-    try (DirectoryStream<Path> files = Files.newDirectoryStream(at(root, folder), glob)) {
-      files.forEach(file -> found.add(folder + "/" + file.getFileName()));
-    } catch (IOException absent) {
-      return List.of();
-    }
-    return found.stream().sorted().toList();
   }
 
   static Path at(Path root, String path) {

@@ -40,12 +40,11 @@ final class ConfigReader {
   }
 
   private void discovery() {
-    String strategy = settings.text(Setting.DEVICE_DISCOVERY_STRATEGY);
-    String named = Settings.named(Setting.DEVICE_DISCOVERY_STRATEGY);
-    switch (strategy) {
+    Setting strategy = Setting.DEVICE_DISCOVERY_STRATEGY;
+    switch (settings.text(strategy)) {
       case "auto", "nvml" -> {}
-      case "tegra" -> findings.error(named + ": tegra" + TEGRA);
-      default -> findings.error(named + " is auto or nvml, not \"" + strategy + "\"");
+      case "tegra" -> findings.error(Settings.named(strategy) + ": tegra" + TEGRA);
+      default -> settings.wrong(strategy, "auto or nvml", findings);
     }
   }
 

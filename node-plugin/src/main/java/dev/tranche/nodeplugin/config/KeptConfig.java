@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import dev.tranche.nodeplugin.config.ConfigSource.Outcome;
 import dev.tranche.nodeplugin.file.AtomicFile;
 import java.io.IOException;
@@ -13,6 +15,9 @@ import org.slf4j.LoggerFactory;
  * name is the first line, its text the rest. Blocks.
  */
 public final class KeptConfig {
+  /** In the state folder. */
+  public static final String NAME = "config-last";
+
   private static final Logger LOG = LoggerFactory.getLogger(KeptConfig.class);
   private final AtomicFile file;
 
@@ -20,12 +25,12 @@ public final class KeptConfig {
    * @param stateDir need not be there
    */
   public KeptConfig(Path stateDir) {
-    this.file = new AtomicFile(stateDir.resolve("config-last"));
+    this.file = new AtomicFile(stateDir.resolve(NAME));
   }
 
-  /** Replaces it as a whole. */
-  public void write(Outcome.Usable usable) throws IOException {
-    file.write(usable.name() + "\n" + usable.text());
+  /** What the file has of one. */
+  public static byte[] content(Outcome.Usable usable) {
+    return (usable.name() + "\n" + usable.text()).getBytes(UTF_8);
   }
 
   /** Empty if there is none, or if the flags of now refuse it. */

@@ -70,15 +70,10 @@ public record Options(
   }
 
   private static HostPort hostPort(Settings settings, Setting setting, ConfigErrors findings) {
-    String text = settings.text(setting);
-    return HostPort.parse(text)
+    return HostPort.parse(settings.text(setting))
         .orElseGet(
             () -> {
-              findings.error(
-                  Settings.named(setting)
-                      + " is host:port, e.g. 0.0.0.0:9090, not \""
-                      + text
-                      + "\"");
+              settings.wrong(setting, "host:port, e.g. 0.0.0.0:9090", findings);
               return new HostPort("0.0.0.0", 0);
             });
   }
@@ -95,11 +90,10 @@ public record Options(
       long most,
       String allowed,
       ConfigErrors findings) {
-    String text = settings.text(setting);
-    Matcher match = DURATION.matcher(text);
+    Matcher match = DURATION.matcher(settings.text(setting));
     long ms = match.matches() ? Long.parseLong(match.group(1)) * unitMs(match.group(2)) : -1;
     if (ms < least || ms > most) {
-      findings.error(Settings.named(setting) + " is " + allowed + ", not \"" + text + "\"");
+      settings.wrong(setting, allowed, findings);
       return least;
     }
     return ms;
@@ -112,10 +106,5 @@ public record Options(
       case "m" -> 60_000;
       default -> 3_600_000;
     };
-  }
-
-  /** The folder in which the kubelet and its device plugins keep their sockets. */
-  public Path socketDir() {
-    return kubeletSocket.toAbsolutePath().resolveSibling("");
   }
 }

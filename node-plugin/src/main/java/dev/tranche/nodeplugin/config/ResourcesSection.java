@@ -23,7 +23,7 @@ final class ResourcesSection {
     rule.allow(Set.of("pattern", "name"));
     Object pattern = rule.get("pattern");
     if (pattern == null) {
-      rule.findings().error(rule.at() + " lacks its pattern, such as \"Tesla T4\" or \"*\"");
+      rule.error(" lacks its pattern, such as \"Tesla T4\" or \"*\"");
     }
     return new Rule(
         String.valueOf(pattern),

@@ -20,6 +20,11 @@ record Section(String at, Map<?, ?> map, ConfigErrors findings) {
     return new Section(at, node instanceof Map<?, ?> map ? map : Map.of(), findings);
   }
 
+  /** Tells what is wrong at or below its place. */
+  void error(String suffix) {
+    findings.error(at + suffix);
+  }
+
   @Nullable Object get(String key) {
     return map.get(key);
   }
@@ -32,7 +37,7 @@ record Section(String at, Map<?, ?> map, ConfigErrors findings) {
   List<Section> list(String key, String shape) {
     Object node = map.get(key);
     if (node != null && !(node instanceof List)) {
-      findings.error(at + "." + key + " is a list of " + shape);
+      error("." + key + " is a list of " + shape);
     }
     List<Section> items = new ArrayList<>();
     if (node instanceof List<?> list) {
@@ -46,7 +51,7 @@ record Section(String at, Map<?, ?> map, ConfigErrors findings) {
   boolean isTrue(String key, boolean absent) {
     Object node = map.get(key);
     if (node != null && !(node instanceof Boolean)) {
-      findings.error(at + "." + key + " is true or false, not " + node);
+      error("." + key + " is true or false, not " + node);
     }
     return node instanceof Boolean given ? given : absent;
   }

@@ -1,265 +1,178 @@
 package dev.tranche.nodeplugin.config;
 
+import java.util.Locale;
+
 /**
- * Every setting: flag, environment variable, place in the config file, default, meaning. NVIDIA's
- * device plugin's names where it has them. A flag beats the environment, which beats the file. An
- * empty file key: not settable there.
+ * Every setting: place in the config file, default, meaning. Flag and environment variable follow
+ * from the constant's name; they are NVIDIA's device plugin's where it has them. A flag beats the
+ * environment, which beats the file. An empty file key: not settable there.
  */
 public enum Setting {
   MIG_STRATEGY(
-      "mig-strategy",
-      "MIG_STRATEGY",
+      Prefix.NONE,
       "flags.migStrategy",
       "none",
       "none, single or mixed: how MIG devices are advertised"),
   FAIL_ON_INIT_ERROR(
-      "fail-on-init-error",
-      "FAIL_ON_INIT_ERROR",
+      Prefix.NONE,
       "flags.failOnInitError",
       "true",
       "exit when NVML does not start; false: wait for a driver to appear"),
-  DRIVER_ROOT(
-      "driver-root",
-      "NVIDIA_DRIVER_ROOT",
-      "flags.nvidiaDriverRoot",
-      "/",
-      "the driver's root folder on the host"),
+  DRIVER_ROOT(Prefix.NVIDIA, "flags.nvidiaDriverRoot", "/", "the driver's root folder on the host"),
   DEV_ROOT(
-      "dev-root",
-      "NVIDIA_DEV_ROOT",
+      Prefix.NVIDIA,
       "flags.nvidiaDevRoot",
       "",
       "the host folder that holds dev; default: the driver root if it has one"),
   PASS_DEVICE_SPECS(
-      "pass-device-specs",
-      "PASS_DEVICE_SPECS",
-      "flags.plugin.passDeviceSpecs",
-      "false",
-      "name the device nodes to the kubelet"),
+      Prefix.NONE, "flags.plugin.passDeviceSpecs", "false", "name the device nodes to the kubelet"),
   DEVICE_LIST_STRATEGY(
-      "device-list-strategy",
-      "DEVICE_LIST_STRATEGY",
+      Prefix.NONE,
       "flags.plugin.deviceListStrategy",
       "envvar",
       "one or more of envvar, volume-mounts, cdi-annotations, cdi-cri"),
   DEVICE_ID_STRATEGY(
-      "device-id-strategy",
-      "DEVICE_ID_STRATEGY",
+      Prefix.NONE,
       "flags.plugin.deviceIDStrategy",
       "uuid",
       "uuid or index: what containers are told"),
-  GDRCOPY_ENABLED(
-      "gdrcopy-enabled",
-      "GDRCOPY_ENABLED",
-      "flags.gdrcopyEnabled",
-      "false",
-      "containers get GDRCopy"),
-  GDS_ENABLED(
-      "gds-enabled",
-      "GDS_ENABLED",
-      "flags.gdsEnabled",
-      "false",
-      "containers get GPUDirect Storage"),
-  MOFED_ENABLED(
-      "mofed-enabled", "MOFED_ENABLED", "flags.mofedEnabled", "false", "containers get MOFED"),
+  GDRCOPY_ENABLED(Prefix.NONE, "flags.gdrcopyEnabled", "false", "containers get GDRCopy"),
+  GDS_ENABLED(Prefix.NONE, "flags.gdsEnabled", "false", "containers get GPUDirect Storage"),
+  MOFED_ENABLED(Prefix.NONE, "flags.mofedEnabled", "false", "containers get MOFED"),
   CDI_ANNOTATION_PREFIX(
-      "cdi-annotation-prefix",
-      "CDI_ANNOTATION_PREFIX",
+      Prefix.NONE,
       "flags.plugin.cdiAnnotationPrefix",
       "cdi.k8s.io/",
       "of the annotation that cdi-annotations writes"),
   NVIDIA_CDI_HOOK_PATH(
-      "nvidia-cdi-hook-path",
-      "NVIDIA_CDI_HOOK_PATH",
+      Prefix.NONE,
       "flags.plugin.nvidiaCTKPath",
       "/usr/bin/nvidia-ctk",
       "the program that CDI hooks run, on the host"),
   DRIVER_ROOT_CTR_PATH(
-      "driver-root-ctr-path",
-      "DRIVER_ROOT_CTR_PATH",
+      Prefix.NONE,
       "flags.plugin.containerDriverRoot",
       "/driver-root",
       "where the driver's root is mounted in this container"),
   MPS_ROOT(
-      "mps-root",
-      "MPS_ROOT",
+      Prefix.NONE,
       "flags.mpsRoot",
       "",
       "the host folder of the MPS control daemons; needed with sharing.mps"),
   MPS_ROOT_CTR_PATH(
-      "mps-root-ctr-path",
-      "TRANCHE_MPS_ROOT_CTR_PATH",
-      "",
+      Prefix.TRANCHE,
       "/mps",
       "where the host folder of the MPS control daemons is mounted in this container"),
   MPS_CONTROL_PROGRAM(
-      "mps-control-program",
-      "TRANCHE_MPS_CONTROL_PROGRAM",
-      "",
+      Prefix.TRANCHE,
       "nvidia-cuda-mps-control",
       "the driver's program that mps-control-daemon runs"),
   SHARED_DEVICES_ALLOCATION_POLICY(
-      "shared-devices-allocation-policy",
-      "SHARED_DEVICES_ALLOCATION_POLICY",
+      Prefix.NONE,
       "flags.plugin.sharedDevicesAllocationPolicy",
       "distributed",
       "distributed or packed: stand-alone only; else the assigned GPU, or the fullest with room"),
   DEVICE_DISCOVERY_STRATEGY(
-      "device-discovery-strategy",
-      "DEVICE_DISCOVERY_STRATEGY",
+      Prefix.NONE,
       "flags.deviceDiscoveryStrategy",
       "auto",
       "auto or nvml, which are the same; tegra is refused"),
-  IMEX_CHANNEL_IDS(
-      "imex-channel-ids",
-      "IMEX_CHANNEL_IDS",
-      "imex.channelIDs",
-      "",
-      "none, or 0: containers get it"),
-  IMEX_REQUIRED(
-      "imex-required", "IMEX_REQUIRED", "imex.required", "false", "a missing channel is an error"),
-  CDI_FEATURE_FLAGS(
-      "cdi-feature-flags", "CDI_FEATURE_FLAGS", "", "", "of the CDI spec's generation"),
-  CDI_DISABLE_HOOKS(
-      "cdi-disable-hooks",
-      "CDI_DISABLE_HOOKS",
-      "",
-      "",
-      "left out of the CDI spec; all: every hook"),
-  CDI_ROOT("cdi-root", "TRANCHE_CDI_ROOT", "", "/var/run/cdi", "the host's folder of CDI specs"),
+  IMEX_CHANNEL_IDS(Prefix.NONE, "imex.channelIDs", "", "none, or 0: containers get it"),
+  IMEX_REQUIRED(Prefix.NONE, "imex.required", "false", "a missing channel is an error"),
+  CDI_FEATURE_FLAGS(Prefix.NONE, "", "of the CDI spec's generation"),
+  CDI_DISABLE_HOOKS(Prefix.NONE, "", "left out of the CDI spec; all: every hook"),
+  CDI_ROOT(Prefix.TRANCHE, "/var/run/cdi", "the host's folder of CDI specs"),
   KUBELET_SOCKET(
-      "kubelet-socket",
-      "KUBELET_SOCKET",
-      "",
+      Prefix.NONE,
       "/var/lib/kubelet/device-plugins/kubelet.sock",
       "the kubelet's registration socket; ours stands beside it"),
-  CONFIG_FILE("config-file", "CONFIG_FILE", "", "", "the one config file"),
-  CONFIG_DIR(
-      "config-dir",
-      "TRANCHE_CONFIG_DIR",
-      "",
-      "",
-      "a folder of config files, of which the node's label selects one"),
-  DEFAULT_CONFIG(
-      "default-config", "DEFAULT_CONFIG", "", "", "the file in config-dir for unlabelled nodes"),
+  CONFIG_FILE(Prefix.NONE, "", "the one config file"),
+  CONFIG_DIR(Prefix.TRANCHE, "", "a folder of config files, of which the node's label selects one"),
+  DEFAULT_CONFIG(Prefix.NONE, "", "the file in config-dir for unlabelled nodes"),
   NVIDIA_COMPATIBLE(
-      "nvidia-compatible",
-      "TRANCHE_NVIDIA_COMPATIBLE",
-      "",
+      Prefix.TRANCHE,
       "strict",
       "strict or extended: rename, devices and resources of a config are ignored or used"),
   POD_RESOURCES_SOCKET(
-      "pod-resources-socket",
-      "TRANCHE_POD_RESOURCES_SOCKET",
-      "",
+      Prefix.TRANCHE,
       "/var/lib/kubelet/pod-resources/kubelet.sock",
       "the kubelet's PodResources socket"),
   STATE_DIR(
-      "state-dir",
-      "TRANCHE_STATE_DIR",
-      "",
+      Prefix.TRANCHE,
       "/var/lib/tranche",
       "a host folder for what outlives a restart: assignments, the last config's name"),
-  SAMPLE_INTERVAL(
-      "sample-interval",
-      "TRANCHE_SAMPLE_INTERVAL",
-      "",
-      "1s",
-      "how often NVML is read; 100ms to 60s"),
+  SAMPLE_INTERVAL(Prefix.TRANCHE, "1s", "how often NVML is read; 100ms to 60s"),
   EXTENDER_ADDRESS(
-      "extender-address",
-      "TRANCHE_EXTENDER_ADDRESS",
-      "",
-      "",
-      "host:port of the extenders' headless Service; empty: stand-alone"),
+      Prefix.TRANCHE, "", "host:port of the extenders' headless Service; empty: stand-alone"),
   EXTENDER_CA_FILE(
-      "extender-ca-file",
-      "TRANCHE_EXTENDER_CA_FILE",
-      "",
+      Prefix.TRANCHE,
       "/etc/tranche/ca/ca.crt",
       "PEM bundle that the extender's certificate must chain to"),
   EXTENDER_TOKEN_FILE(
-      "extender-token-file",
-      "TRANCHE_EXTENDER_TOKEN_FILE",
-      "",
+      Prefix.TRANCHE,
       "/var/run/secrets/tranche/token",
       "projected token with audience tranche-extender"),
-  NODE_NAME("node-name", "NODE_NAME", "", "", "this node's name in Kubernetes"),
+  NODE_NAME(Prefix.NONE, "", "this node's name in Kubernetes"),
   HEALTH_QUIET_PERIOD(
-      "health-quiet-period",
-      "TRANCHE_HEALTH_QUIET_PERIOD",
-      "",
+      Prefix.TRANCHE,
       "5m",
       "without another error, after which a GPU that answers takes pods again; 0s to 24h"),
   HOST_PROC(
-      "host-proc",
-      "TRANCHE_HOST_PROC",
-      "",
+      Prefix.TRANCHE,
       "/proc",
       "a proc folder that shows the host's processes, to tell which pod uses a GPU"),
   HOST_LOG_DIR(
-      "host-log-dir",
-      "TRANCHE_HOST_LOG_DIR",
-      "",
+      Prefix.TRANCHE,
       "/var/log",
       "the host's log folder; names in its pods and containers tell which pod uses a GPU"),
   OVERUSE(
-      "overuse",
-      "TRANCHE_OVERUSE",
-      "",
+      Prefix.TRANCHE,
       "observe",
       "observe or cordon-gpu: what follows when a container uses more memory than granted"),
-  OVERUSE_TOLERANCE(
-      "overuse-tolerance",
-      "TRANCHE_OVERUSE_TOLERANCE",
-      "",
-      "5%",
-      "how much more than granted is tolerated; 0% to 100%"),
-  OVERUSE_SAMPLES(
-      "overuse-samples",
-      "TRANCHE_OVERUSE_SAMPLES",
-      "",
-      "10",
-      "samples in a row before it is overuse; 1 to 3600"),
+  OVERUSE_TOLERANCE(Prefix.TRANCHE, "5%", "how much more than granted is tolerated; 0% to 100%"),
+  OVERUSE_SAMPLES(Prefix.TRANCHE, "10", "samples in a row before it is overuse; 1 to 3600"),
   METRICS_ADDRESS(
-      "metrics-address",
-      "TRANCHE_METRICS_ADDRESS",
-      "",
-      "0.0.0.0:9090",
-      "where /metrics, /healthz and /readyz are served"),
+      Prefix.TRANCHE, "0.0.0.0:9090", "where /metrics, /healthz and /readyz are served"),
   DISABLE_HEALTHCHECKS(
-      "disable-healthchecks",
-      "DP_DISABLE_HEALTHCHECKS",
-      "",
-      "",
-      "all, xids, or comma-separated XIDs that do not make a GPU unhealthy"),
-  ENABLE_HEALTHCHECKS(
-      "enable-healthchecks",
-      "DP_ENABLE_HEALTHCHECKS",
-      "",
-      "",
-      "all, xids, or comma-separated XIDs that do after all; wins");
+      Prefix.DP, "", "all, xids, or comma-separated XIDs that do not make a GPU unhealthy"),
+  ENABLE_HEALTHCHECKS(Prefix.DP, "", "all, xids, or comma-separated XIDs that do after all; wins");
 
-  private final String flag;
-  private final String variable;
+  /** What the environment variable's name has before the constant's. */
+  private enum Prefix {
+    NONE(""),
+    TRANCHE("TRANCHE_"),
+    NVIDIA("NVIDIA_"),
+    DP("DP_");
+
+    private final String text;
+
+    Prefix(String text) {
+      this.text = text;
+    }
+  }
+
+  private final Prefix prefix;
   private final String fileKey;
   private final String fallback;
   private final String meaning;
 
-  Setting(String flag, String variable, String fileKey, String fallback, String meaning) {
-    this.flag = flag;
-    this.variable = variable;
+  Setting(Prefix prefix, String fallback, String meaning) {
+    this(prefix, "", fallback, meaning);
+  }
+
+  Setting(Prefix prefix, String fileKey, String fallback, String meaning) {
+    this.prefix = prefix;
     this.fileKey = fileKey;
     this.fallback = fallback;
     this.meaning = meaning;
   }
 
   public String flag() {
-    return flag;
+    return name().toLowerCase(Locale.ROOT).replace('_', '-');
   }
 
   public String variable() {
-    return variable;
+    return prefix.text + name();
   }
 
   public String fileKey() {
@@ -268,6 +181,11 @@ public enum Setting {
 
   public String fallback() {
     return fallback;
+  }
+
+  /** Whether it is true or false. */
+  boolean isSwitch() {
+    return fallback.equals("true") || fallback.equals("false");
   }
 
   public String meaning() {

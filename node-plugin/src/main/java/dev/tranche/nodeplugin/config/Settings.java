@@ -1,5 +1,7 @@
 package dev.tranche.nodeplugin.config;
 
+import static java.util.Map.entry;
+
 import java.util.Arrays;
 import java.util.EnumMap;
 import java.util.Iterator;
@@ -7,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -14,31 +18,16 @@ import org.jspecify.annotations.Nullable;
 /** The raw text of every setting, by precedence: flag, environment, config file, default. */
 public final class Settings {
   private static final Map<String, Setting> FLAG_ALIASES =
-      Map.of(
-          "nvidia-driver-root",
-          Setting.DRIVER_ROOT,
-          "nvidia-dev-root",
-          Setting.DEV_ROOT,
-          "container-driver-root",
-          Setting.DRIVER_ROOT_CTR_PATH,
-          "nvidia-ctk-path",
-          Setting.NVIDIA_CDI_HOOK_PATH);
+      Map.ofEntries(
+          entry("nvidia-driver-root", Setting.DRIVER_ROOT),
+          entry("nvidia-dev-root", Setting.DEV_ROOT),
+          entry("container-driver-root", Setting.DRIVER_ROOT_CTR_PATH),
+          entry("nvidia-ctk-path", Setting.NVIDIA_CDI_HOOK_PATH));
   private static final Map<String, Setting> VARIABLE_ALIASES =
-      Map.of(
-          "CONTAINER_DRIVER_ROOT",
-          Setting.DRIVER_ROOT_CTR_PATH,
-          "CONFIG_FILE_SRCDIR",
-          Setting.CONFIG_DIR,
-          "NVIDIA_CTK_PATH",
-          Setting.NVIDIA_CDI_HOOK_PATH);
-  private static final Set<Setting> SWITCHES =
-      Set.of(
-          Setting.FAIL_ON_INIT_ERROR,
-          Setting.PASS_DEVICE_SPECS,
-          Setting.GDRCOPY_ENABLED,
-          Setting.GDS_ENABLED,
-          Setting.MOFED_ENABLED,
-          Setting.IMEX_REQUIRED);
+      Map.ofEntries(
+          entry("CONTAINER_DRIVER_ROOT", Setting.DRIVER_ROOT_CTR_PATH),
+          entry("CONFIG_FILE_SRCDIR", Setting.CONFIG_DIR),
+          entry("NVIDIA_CTK_PATH", Setting.NVIDIA_CDI_HOOK_PATH));
   private static final Set<Setting> LISTS =
       Set.of(
           Setting.DEVICE_LIST_STRATEGY,
@@ -47,7 +36,7 @@ public final class Settings {
           Setting.CDI_DISABLE_HOOKS);
 
   // NVIDIA's plugin hands them to its generator of CDI specs; ours has no such features.
-  private static final Set<Setting> WITHOUT_EFFECT = Set.of(Setting.CDI_FEATURE_FLAGS);
+  static final Set<Setting> WITHOUT_EFFECT = Set.of(Setting.CDI_FEATURE_FLAGS);
 
   private final EnumMap<Setting, String> given;
   private final Map<String, String> file;
@@ -93,7 +82,7 @@ public final class Settings {
       findings.error("unknown flag --" + name + "; --help lists them");
     } else if (equals >= 0) {
       add(flags, setting.get(), arg.substring(equals + 1));
-    } else if (SWITCHES.contains(setting.get())) {
+    } else if (setting.get().isSwitch()) {
       add(flags, setting.get(), "true");
     } else if (rest.hasNext()) {
       add(flags, setting.get(), rest.next());
@@ -151,10 +140,33 @@ public final class Settings {
       case "true", "1", "t", "T", "TRUE", "True" -> true;
       case "false", "0", "f", "F", "FALSE", "False" -> false;
       default -> {
-        findings.error(named(setting) + " is true or false, not \"" + text(setting) + "\"");
+        wrong(setting, "true or false", findings);
         yield false;
       }
     };
+  }
+
+  /**
+   * A setting's number.
+   *
+   * @param form its first group is the number
+   * @param allowed the bounds, for people
+   * @return the least where it is wrong
+   */
+  int number(
+      Setting setting, String form, int least, int most, String allowed, ConfigErrors findings) {
+    Matcher match = Pattern.compile(form).matcher(text(setting));
+    int number = match.matches() ? Integer.parseInt(match.group(1)) : -1;
+    if (number < least || number > most) {
+      wrong(setting, allowed, findings);
+      return least;
+    }
+    return number;
+  }
+
+  /** Tells what a setting must be, and what it is. */
+  void wrong(Setting setting, String allowed, ConfigErrors findings) {
+    findings.error("%s is %s, not \"%s\"".formatted(named(setting), allowed, text(setting)));
   }
 
   /** How a message names a setting: all the places that it may have come from. */
@@ -169,7 +181,7 @@ public final class Settings {
   }
 
   /** Other names of its flag and of its variable, by the alphabet. */
-  private static List<String> aliases(Setting setting) {
+  static List<String> aliases(Setting setting) {
     return Stream.concat(
             keys(FLAG_ALIASES, setting).map(flag -> "--" + flag), keys(VARIABLE_ALIASES, setting))
         .toList();
@@ -195,28 +207,5 @@ public final class Settings {
                   s.fallback()));
     }
     return text.toString();
-  }
-
-  /** The same as rows of a Markdown table, with the places in the config file. */
-  static List<String> rows() {
-    return Arrays.stream(Setting.values()).map(Settings::row).toList();
-  }
-
-  private static String row(Setting s) {
-    String names =
-        Stream.concat(Stream.of("--" + s.flag(), s.variable()), aliases(s).stream())
-            .map(Settings::code)
-            .collect(Collectors.joining(" "));
-    return "| %s | %s | %s | %s%s |"
-        .formatted(
-            names,
-            code(s.fileKey()),
-            code(s.fallback()),
-            WITHOUT_EFFECT.contains(s) ? "**no effect, warned about**: " : "",
-            s.meaning());
-  }
-
-  private static String code(String text) {
-    return text.isEmpty() ? "–" : "`" + text + "`";
   }
 }

@@ -56,9 +56,7 @@ final class SharingSection {
     var section = new SharingSection(strategy, sharing.section(key), names);
     List<Section> resources = section.section.list("resources", "{name, replicas}");
     if (resources.isEmpty() && !(section.section.get("resources") instanceof String)) {
-      sharing
-          .findings()
-          .error(section.section.at() + ".resources is empty; name at least one resource to share");
+      section.section.error(".resources is empty; name at least one resource to share");
     }
     return resources.stream().map(section::entry).toList();
   }
@@ -80,15 +78,9 @@ final class SharingSection {
   private String name(Section entry) {
     String name = ResourceName.full(entry.at() + ".name", entry.get("name"), section.findings());
     if (!shareable(name)) {
-      section
-          .findings()
-          .error(
-              entry.at()
-                  + ".name is "
-                  + entry.get("name")
-                  + "; only "
-                  + String.join(", ", shareable())
-                  + " and nvidia.com/mig-* can be shared");
+      entry.error(
+          ".name is %s; only %s and nvidia.com/mig-* can be shared"
+              .formatted(entry.get("name"), String.join(", ", shareable())));
     }
     return name;
   }
@@ -122,20 +114,19 @@ final class SharingSection {
     // A number that is no Integer is a Long or a BigInteger, which are far beyond.
     boolean whole =
         given instanceof Integer || given instanceof Long || given instanceof BigInteger;
-    boolean few = given instanceof Integer replicas && replicas <= ReplicaLimit.PER_NODE;
-    if (few && given instanceof Integer replicas && replicas >= least) {
-      return replicas;
+    boolean few = given instanceof Integer number && number <= ReplicaLimit.PER_NODE;
+    if (few && given instanceof Integer number && number >= least) {
+      return number;
     }
-    String at = entry.at() + ".replicas of " + name;
+    String replicas = ".replicas of " + name;
     boolean negative = String.valueOf(given).startsWith("-");
     if (whole && !few && !negative) {
-      section
-          .findings()
-          .error(at + " is " + given + "; a node can have " + ReplicaLimit.PER_NODE + " in all");
+      entry.error(
+          "%s is %s; a node can have %d in all".formatted(replicas, given, ReplicaLimit.PER_NODE));
     } else {
-      section
-          .findings()
-          .error(at + " must be a whole number of at least " + least + ", not " + shown(given));
+      entry.error(
+          "%s must be a whole number of at least %d, not %s"
+              .formatted(replicas, least, shown(given)));
     }
     return least;
   }

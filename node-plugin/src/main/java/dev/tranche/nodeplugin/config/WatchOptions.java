@@ -1,37 +1,56 @@
 package dev.tranche.nodeplugin.config;
 
+import dev.tranche.nodeplugin.health.HealthOptions;
+import dev.tranche.nodeplugin.health.XidPolicy;
+import dev.tranche.nodeplugin.usage.OveruseOptions;
 import java.nio.file.Path;
 
 /**
  * How GPUs and their use are watched, from flags and environment alone.
  *
- * @param quietMs after which an unhealthy GPU that answers takes pods again
  * @param hostProc shows the host's processes
  * @param hostLog the host's /var/log
- * @param cordonOverused whether a GPU with overuse takes no new pods
- * @param overuseTolerance part of the grant: 0.05
- * @param overuseSamples in a row
  */
 public record WatchOptions(
-    long quietMs,
-    Path hostProc,
-    Path hostLog,
-    boolean cordonOverused,
-    double overuseTolerance,
-    int overuseSamples) {
+    HealthOptions health, OveruseOptions overuse, Path hostProc, Path hostLog) {
   private static final long QUIET_MAX_MS = 24 * 3_600_000L;
   private static final int TOLERANCE_MAX_PERCENT = 100;
   private static final int SAMPLES_MAX = 3_600;
 
   public static WatchOptions of(Settings settings, ConfigErrors findings) {
     return new WatchOptions(
-        Options.durationMs(
-            settings, Setting.HEALTH_QUIET_PERIOD, 0, QUIET_MAX_MS, "0s to 24h", findings),
+        new HealthOptions(
+            xids(settings, findings),
+            Options.durationMs(
+                settings, Setting.HEALTH_QUIET_PERIOD, 0, QUIET_MAX_MS, "0s to 24h", findings)),
+        overuse(settings, findings),
         Path.of(settings.text(Setting.HOST_PROC)),
-        Path.of(settings.text(Setting.HOST_LOG_DIR)),
-        cordon(settings, findings),
-        tolerance(settings, findings),
-        samples(settings, findings));
+        Path.of(settings.text(Setting.HOST_LOG_DIR)));
+  }
+
+  private static XidPolicy xids(Settings settings, ConfigErrors findings) {
+    try {
+      return XidPolicy.parse(
+          settings.text(Setting.DISABLE_HEALTHCHECKS), settings.text(Setting.ENABLE_HEALTHCHECKS));
+    } catch (IllegalArgumentException e) {
+      findings.error(String.valueOf(e.getMessage()));
+      return XidPolicy.parse("", "");
+    }
+  }
+
+  private static OveruseOptions overuse(Settings settings, ConfigErrors findings) {
+    int tolerancePercent =
+        settings.number(
+            Setting.OVERUSE_TOLERANCE,
+            "(\\d{1,3})%",
+            0,
+            TOLERANCE_MAX_PERCENT,
+            "0% to 100%",
+            findings);
+    int samples =
+        settings.number(
+            Setting.OVERUSE_SAMPLES, "(\\d{1,5})", 1, SAMPLES_MAX, "1 to 3600", findings);
+    return new OveruseOptions(tolerancePercent / 100.0, samples, cordon(settings, findings));
   }
 
   private static boolean cordon(Settings settings, ConfigErrors findings) {
@@ -39,33 +58,9 @@ public record WatchOptions(
       case "observe" -> false;
       case "cordon-gpu" -> true;
       default -> {
-        wrong(settings, Setting.OVERUSE, "observe or cordon-gpu", findings);
+        settings.wrong(Setting.OVERUSE, "observe or cordon-gpu", findings);
         yield false;
       }
     };
-  }
-
-  private static double tolerance(Settings settings, ConfigErrors findings) {
-    String text = settings.text(Setting.OVERUSE_TOLERANCE);
-    int percent = text.matches("\\d{1,3}%") ? Integer.parseInt(text.replace("%", "")) : -1;
-    if (percent < 0 || percent > TOLERANCE_MAX_PERCENT) {
-      wrong(settings, Setting.OVERUSE_TOLERANCE, "0% to 100%", findings);
-    }
-    return percent / 100.0;
-  }
-
-  private static int samples(Settings settings, ConfigErrors findings) {
-    String text = settings.text(Setting.OVERUSE_SAMPLES);
-    int samples = text.matches("\\d{1,5}") ? Integer.parseInt(text) : 0;
-    if (samples < 1 || samples > SAMPLES_MAX) {
-      wrong(settings, Setting.OVERUSE_SAMPLES, "1 to 3600", findings);
-    }
-    return samples;
-  }
-
-  private static void wrong(
-      Settings settings, Setting setting, String allowed, ConfigErrors findings) {
-    findings.error(
-        "%s is %s, not \"%s\"".formatted(Settings.named(setting), allowed, settings.text(setting)));
   }
 }

@@ -47,15 +47,11 @@ public final class EventBuffer {
    * @param warning type Warning; else Normal
    */
   public void node(String reason, String message, boolean warning) {
-    add("", "", reason, message, warning);
+    pod("", "", reason, message, warning);
   }
 
   /** Something happened to a pod of this node; the rest as in {@link #node}. */
   public void pod(String namespace, String pod, String reason, String message, boolean warning) {
-    add(namespace, pod, reason, message, warning);
-  }
-
-  private void add(String namespace, String pod, String reason, String message, boolean warning) {
     NodeEvent event =
         NodeEvent.newBuilder()
             .setId(++lastId)

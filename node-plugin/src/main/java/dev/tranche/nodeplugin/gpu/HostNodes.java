@@ -72,7 +72,12 @@ public record HostNodes(
     return Files.exists(root.resolve(node.substring(1)));
   }
 
-  private static List<String> matching(Path root, String folder, String glob) {
+  /**
+   * What a folder has, as sorted paths from the root; none where there is no such folder. Blocks.
+   *
+   * @param glob of the names
+   */
+  public static List<String> matching(Path root, String folder, String glob) {
     List<String> found = new ArrayList<>();
     Path at = root.resolve(folder.substring(1));
     try (DirectoryStream<Path> entries = Files.newDirectoryStream(at, glob)) {

@@ -10,6 +10,7 @@ import dev.tranche.nodeplugin.gpu.Replicas;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
 import io.vertx.core.Future;
 import io.vertx.core.Vertx;
+import java.nio.file.Path;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -35,8 +36,17 @@ public final class Kubelet {
   private Future<Void> leaving = Future.succeededFuture();
   private @Nullable NodeReplicas published;
 
-  /** Called on the event loop. */
-  public interface Listener extends RegistrationListener {
+  /** Hears how we stand with the kubelet, and what it has done. Called on the event loop. */
+  public interface Listener {
+    /** The kubelet has accepted us, or left us. */
+    void registrationChanged();
+
+    /** Another plugin serves our resource; told once until it is gone. */
+    void occupied(String sentence);
+
+    /** Nothing can be put into the kubelet's folder any more: only another mount would help. */
+    void folderRemoved(Path folder);
+
     /**
      * What a List has shown; also when nothing is new.
      *

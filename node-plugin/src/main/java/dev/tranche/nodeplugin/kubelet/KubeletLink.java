@@ -39,7 +39,7 @@ final class KubeletLink {
   private final DeviceStreams streams;
   private final Registration registration;
   private final NodeMetrics metrics;
-  private final RegistrationListener listener;
+  private final Kubelet.Listener listener;
 
   private @Nullable HttpServer listening;
   private Future<Void> opening = Future.succeededFuture();
@@ -59,7 +59,7 @@ final class KubeletLink {
       DevicePluginServer server,
       Replicas replicas,
       NodeMetrics metrics,
-      RegistrationListener listener) {
+      Kubelet.Listener listener) {
     this.vertx = vertx;
     this.kubeletSocket = kubeletSocket;
     this.resource = replicas.resource();
@@ -208,14 +208,7 @@ final class KubeletLink {
         .compose(
             v -> vertx.createHttpServer().requestHandler(grpc()).listen(address(socket.draft())))
         .onSuccess(now -> listening = now)
-        .compose(
-            v ->
-                vertx.executeBlocking(
-                    () -> {
-                      socket.publish();
-                      return null;
-                    },
-                    false));
+        .compose(v -> vertx.executeBlocking(socket::publish, false));
   }
 
   private static SocketAddress address(Path at) {
@@ -286,13 +279,6 @@ final class KubeletLink {
         .otherwiseEmpty()
         .compose(v -> listening == null ? Future.<Void>succeededFuture() : listening.close())
         .otherwiseEmpty()
-        .compose(
-            v ->
-                vertx.executeBlocking(
-                    () -> {
-                      socket.delete();
-                      return null;
-                    },
-                    false));
+        .compose(v -> vertx.executeBlocking(socket::delete, false));
   }
 }

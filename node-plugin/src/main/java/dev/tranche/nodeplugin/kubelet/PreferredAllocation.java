@@ -77,19 +77,6 @@ public final class PreferredAllocation {
    * @param size how many ids are wanted, those included
    * @param assigned the container's shares; empty: no assignment
    * @param reserved replicas by uuid that other containers were assigned and have not taken yet
-   */
-  public static Answer choose(
-      Collection<String> available,
-      Collection<String> mustInclude,
-      int size,
-      List<GpuShare> assigned,
-      Map<String, Integer> reserved) {
-    return choose(available, mustInclude, size, assigned, reserved, Optional.empty());
-  }
-
-  /**
-   * Chooses.
-   *
    * @param whole how near the GPUs are to each other, if they are whole ones; empty: replicas
    */
   static Answer choose(

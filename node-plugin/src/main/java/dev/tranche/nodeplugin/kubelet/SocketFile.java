@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
 
 /**
  * Our socket in the kubelet's folder, told from the one that another plugin may put in its place.
@@ -38,9 +39,10 @@ final class SocketFile {
   }
 
   /** Puts the draft in the socket's place. */
-  void publish() throws IOException {
+  @Nullable Void publish() throws IOException {
     Files.move(draft, path, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
     ours = identity();
+    return null;
   }
 
   /** Of the socket that is there now. */
@@ -64,10 +66,11 @@ final class SocketFile {
     return !identity.isEmpty() && identity.equals(ours);
   }
 
-  void delete() throws IOException {
+  @Nullable Void delete() throws IOException {
     if (ours(identity())) {
       Files.deleteIfExists(path);
     }
+    return null;
   }
 
   /**

@@ -2,7 +2,6 @@ package dev.tranche.nodeplugin.mps;
 
 import dev.tranche.nodeplugin.file.AtomicFile;
 import dev.tranche.nodeplugin.nvml.AdminNvml;
-import dev.tranche.nodeplugin.nvml.ComputeMode;
 import dev.tranche.nodeplugin.nvml.NvmlException;
 import java.io.IOException;
 import java.io.StringReader;
@@ -39,7 +38,8 @@ final class ComputeModes {
     }
     keep(before);
     for (MpsGpu gpu : gpus) {
-      unlessLost(gpu, () -> nvml.computeMode(gpu.index(), ComputeMode.EXCLUSIVE_PROCESS));
+      unlessLost(
+          gpu, () -> nvml.computeMode(gpu.index(), AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS));
     }
   }
 
@@ -95,7 +95,7 @@ final class ComputeModes {
   }
 
   private static int mode(String text) {
-    return text.matches("[0-3]") ? Integer.parseInt(text) : ComputeMode.DEFAULT;
+    return text.matches("[0-3]") ? Integer.parseInt(text) : AdminNvml.COMPUTE_MODE_DEFAULT;
   }
 
   private void keep(Map<String, Integer> modes) throws IOException {

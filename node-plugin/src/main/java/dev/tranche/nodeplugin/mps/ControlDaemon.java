@@ -155,7 +155,7 @@ final class ControlDaemon {
   // child, and who its parent is now depends on the container.
   private static boolean ended(ProcessHandle process) throws InterruptedException {
     for (int waitedMs = 0; waitedMs < KILL_WAIT_MS; waitedMs += KILL_STEP_MS) {
-      if (!commandLine(process).contains(PROGRAM_NAMES)) {
+      if (!proc(process, "cmdline").contains(PROGRAM_NAMES)) {
         return true;
       }
       Thread.sleep(KILL_STEP_MS);
@@ -168,15 +168,11 @@ final class ControlDaemon {
     try {
       return Files.exists(pidFile())
           ? ProcessHandle.of(Long.parseLong(Files.readString(pidFile()).strip()))
-              .filter(p -> commandLine(p).contains(PROGRAM_NAMES))
+              .filter(p -> proc(p, "cmdline").contains(PROGRAM_NAMES))
           : Optional.empty();
     } catch (IOException | NumberFormatException e) {
       return Optional.empty();
     }
-  }
-
-  private static String commandLine(ProcessHandle process) {
-    return proc(process, "cmdline");
   }
 
   // Neither need be UTF-8.

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
+import java.util.function.BiConsumer;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -42,7 +43,7 @@ final class MpsControl {
   private final StatusFile statusFile;
   private final MpsRoot root;
   private final String program;
-  private final Supervisor.Listener listener;
+  private final BiConsumer<String, String> count;
   private List<GpuInfo> gpus = List.of();
   private long lookedMs;
   private String seen = "";
@@ -52,13 +53,14 @@ final class MpsControl {
   private @Nullable Config config;
   private String trouble = "no config has been read yet";
   private volatile MpsStatus status = new MpsStatus.Silent();
-  private volatile boolean stopping;
+  private final CountDownLatch stopping = new CountDownLatch(1);
   private final CountDownLatch ended = new CountDownLatch(1);
 
   /**
    * @param configName the file in which the plugin keeps the name of the node's config
    * @param standAlone no extender assigns shares of several replicas
    * @param program nvidia-cuda-mps-control
+   * @param count takes the name of a metric and its help; called on the thread of {@link #run}
    */
   MpsControl(
       ConfigSource source,
@@ -67,7 +69,7 @@ final class MpsControl {
       Supplier<AdminNvml> open,
       MpsRoot root,
       String program,
-      Supervisor.Listener listener) {
+      BiConsumer<String, String> count) {
     this.source = source;
     this.configName = new AtomicFile(configName);
     this.kept = new KeptConfig(configName.toAbsolutePath().resolveSibling(""));
@@ -76,13 +78,13 @@ final class MpsControl {
     this.root = root;
     this.statusFile = new StatusFile(root);
     this.program = program;
-    this.listener = listener;
+    this.count = count;
   }
 
   /** Runs until {@link #stop}, and ends all daemons before it returns. */
   void run() throws InterruptedException {
     try {
-      while (!stopping) {
+      while (stopping.getCount() > 0) {
         follow();
       }
       silence();
@@ -99,25 +101,25 @@ final class MpsControl {
       follow(nvml);
     } catch (NvmlException e) {
       tell(new MpsStatus.Failing(e.getMessage()));
-      listener.failed(e.getMessage());
+      Supervisor.countFailure(count);
       LOG.error("{}", e.getMessage());
-      pause(DRIVER_RETRY_MS);
+      stopping.await(DRIVER_RETRY_MS, TimeUnit.MILLISECONDS);
     }
   }
 
   private void follow(AdminNvml nvml) throws InterruptedException {
     look(nvml);
-    var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, listener);
+    var supervisor = new Supervisor(program, root, nvml, MpsControl::nowMs, count);
     try {
       MpsPlan plan = MpsPlan.NONE;
-      while (!stopping) {
+      while (stopping.getCount() > 0) {
         boolean returned = lostReturned(nvml, plan);
         if (configChanged() || returned) {
           plan = plan(plan);
         }
         MpsStatus now = supervisor.step(plan);
         tell(trouble.isEmpty() || plan.needed() ? now : new MpsStatus.Failing(trouble));
-        pause(STEP_MS);
+        stopping.await(STEP_MS, TimeUnit.MILLISECONDS);
       }
     } finally {
       supervisor.stop();
@@ -256,16 +258,8 @@ final class MpsControl {
     }
   }
 
-  private synchronized void pause(int ms) throws InterruptedException {
-    long untilMs = nowMs() + ms;
-    for (long leftMs = ms; !stopping && leftMs > 0; leftMs = untilMs - nowMs()) {
-      wait(leftMs);
-    }
-  }
-
-  synchronized void stop() {
-    stopping = true;
-    notifyAll();
+  void stop() {
+    stopping.countDown();
   }
 
   /**

@@ -69,6 +69,7 @@ public final class MpsMain {
                 .setInternalBlockingPoolSize(1));
     NodeMetrics metrics = new NodeMetrics();
     Path driverRoot = Path.of(settings.text(Setting.DRIVER_ROOT_CTR_PATH));
+    Context loop = vertx.getOrCreateContext();
     MpsControl control =
         new MpsControl(
             new ConfigSource(settings),
@@ -77,7 +78,7 @@ public final class MpsMain {
             () -> JnaNvml.open(driverRoot),
             root,
             settings.text(Setting.MPS_CONTROL_PROGRAM),
-            counting(vertx.getOrCreateContext(), metrics));
+            (name, help) -> loop.runOnContext(v -> metrics.count(name, help)));
     metrics.gauge(
         "tranche.mps.daemons.serving",
         "1 while every MPS control daemon that the config needs answers, else 0.",
@@ -112,28 +113,5 @@ public final class MpsMain {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
     }
-  }
-
-  private static Supervisor.Listener counting(Context loop, NodeMetrics metrics) {
-    return new Supervisor.Listener() {
-      private void count(String name, String help) {
-        loop.runOnContext(v -> metrics.count(name, help));
-      }
-
-      @Override
-      public void started(String resource) {
-        count("tranche.mps.daemon.starts", "Starts of an MPS control daemon.");
-      }
-
-      @Override
-      public void failed(String reason) {
-        count("tranche.mps.failures", "Starts and probes of MPS control daemons that failed.");
-      }
-
-      @Override
-      public void logTrimmed(String resource) {
-        count("tranche.mps.logs.trimmed", "Logs of MPS control daemons emptied at 16 MiB.");
-      }
-    };
   }
 }

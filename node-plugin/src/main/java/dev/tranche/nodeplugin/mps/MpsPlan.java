@@ -1,9 +1,11 @@
 package dev.tranche.nodeplugin.mps;
 
+import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.SharingStrategy;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.nvml.GpuInfo;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -44,6 +46,24 @@ public record MpsPlan(List<MpsSet> sets) {
       sets.add(new MpsSet(of.getKey(), of.getValue(), oneReplicaEach, all));
     }
     return new MpsPlan(sets);
+  }
+
+  /**
+   * What a node can offer while no control daemon serves it: its MPS GPUs, but whole.
+   *
+   * @param sharing of every GPU, by uuid
+   * @param config names unshared GPUs
+   */
+  public static Map<String, GpuSharing> without(
+      Map<String, GpuSharing> sharing, Config config, List<GpuInfo> gpus) {
+    Map<String, GpuSharing> without = new HashMap<>(sharing);
+    for (GpuInfo gpu : gpus) {
+      GpuSharing how = sharing.get(gpu.uuid());
+      if (how != null && how.strategy() == SharingStrategy.MPS) {
+        without.put(gpu.uuid(), GpuSharing.whole(config.resources().ofGpu(gpu.model())));
+      }
+    }
+    return without;
   }
 
   public boolean needed() {

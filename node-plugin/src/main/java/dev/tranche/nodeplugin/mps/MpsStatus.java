@@ -1,7 +1,8 @@
 package dev.tranche.nodeplugin.mps;
 
-import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** What the control daemons' keeper says of them to the plugin of the same node. */
 public sealed interface MpsStatus {
@@ -25,16 +26,12 @@ public sealed interface MpsStatus {
   /** As the status file has it. */
   static String text(MpsStatus status) {
     return switch (status) {
-      case Serving serving -> String.join("\n", join("serving", serving.lines())) + "\n";
+      case Serving serving ->
+          Stream.concat(Stream.of("serving"), serving.lines().stream())
+              .collect(Collectors.joining("\n", "", "\n"));
       case Failing failing -> "failing\n" + failing.reason().replace('\n', ' ') + "\n";
       case Silent ignored -> "";
     };
-  }
-
-  private static List<String> join(String first, List<String> rest) {
-    List<String> all = new ArrayList<>(List.of(first));
-    all.addAll(rest);
-    return all;
   }
 
   /** Reads it back; what is not understood is silence. */

@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.BiConsumer;
 import java.util.function.LongSupplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -29,7 +30,7 @@ final class Supervisor {
   private final MpsRoot root;
   private final ComputeModes modes;
   private final LongSupplier clockMs;
-  private final Listener listener;
+  private final BiConsumer<String, String> count;
   // At first not even none: what an earlier run has left is put right.
   private @Nullable MpsPlan current;
   private MpsPlan plan = MpsPlan.NONE;
@@ -41,25 +42,21 @@ final class Supervisor {
   private long notBeforeMs;
   private long probeAtMs;
 
-  /** What is counted. Called on the supervisor's thread. */
-  interface Listener {
-    void started(String resource);
-
-    void failed(String reason);
-
-    void logTrimmed(String resource);
-  }
-
   /**
    * @param clockMs any clock that only goes forward
+   * @param count takes the name of a metric and its help; called on this thread
    */
   Supervisor(
-      String program, MpsRoot root, AdminNvml nvml, LongSupplier clockMs, Listener listener) {
+      String program,
+      MpsRoot root,
+      AdminNvml nvml,
+      LongSupplier clockMs,
+      BiConsumer<String, String> count) {
     this.program = program;
     this.root = root;
     this.modes = new ComputeModes(nvml, root.computeModes());
     this.clockMs = clockMs;
-    this.listener = listener;
+    this.count = count;
   }
 
   /** One round: brings what runs nearer to the plan, and says how it stands. */
@@ -111,7 +108,8 @@ final class Supervisor {
             for (ControlDaemon daemon : daemons) {
               daemon.probe();
               if (daemon.trimLog()) {
-                listener.logTrimmed(daemon.resource());
+                count.accept(
+                    "tranche.mps.logs.trimmed", "Logs of MPS control daemons emptied at 16 MiB.");
               }
             }
           });
@@ -139,7 +137,12 @@ final class Supervisor {
     unready();
     freeUnlessServed();
     LOG.error("{}; the next attempt is in {} ms", reason, waitMs);
-    listener.failed(reason);
+    countFailure(count);
+  }
+
+  /** Counts a start or a probe that failed. */
+  static void countFailure(BiConsumer<String, String> count) {
+    count.accept("tranche.mps.failures", "Starts and probes of MPS control daemons that failed.");
   }
 
   // In EXCLUSIVE_PROCESS a GPU without its daemon takes a single process.
@@ -162,7 +165,7 @@ final class Supervisor {
         begun.remove(daemon);
         daemon.start();
         begun.add(daemon);
-        listener.started(daemon.resource());
+        count.accept("tranche.mps.daemon.starts", "Starts of an MPS control daemon.");
       }
     }
     serving();

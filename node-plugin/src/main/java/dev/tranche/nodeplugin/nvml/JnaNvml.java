@@ -1,7 +1,6 @@
 package dev.tranche.nodeplugin.nvml;
 
 import com.sun.jna.Memory;
-import com.sun.jna.Native;
 import com.sun.jna.NativeLibrary;
 import com.sun.jna.Pointer;
 import java.nio.charset.StandardCharsets;
@@ -44,7 +43,7 @@ public final class JnaNvml implements AdminNvml {
   private final Memory scratch = new Memory(SCRATCH_BYTES);
   private final SystemMemory systemMemory = new SystemMemory(Path.of("/proc/meminfo"));
   private final NumaNodes numaNodes;
-  private final NvmlOptionalFunctions functions;
+  private final NvmlFunctions functions;
   // By handle, of this session: a GPU that is gone gives its handle no more.
   private final Map<Long, Integer> watched = new HashMap<>();
   // 0: NVML makes none.
@@ -54,50 +53,36 @@ public final class JnaNvml implements AdminNvml {
   private final NativeLibrary library;
   private final NvmlTelemetry telemetry;
 
-  private JnaNvml(NumaNodes numaNodes, NvmlOptionalFunctions functions, NativeLibrary library) {
+  private JnaNvml(NumaNodes numaNodes, NvmlFunctions functions, NativeLibrary library) {
     this.numaNodes = numaNodes;
     this.functions = functions;
     this.eventSet = createEventSet();
-    this.mig = new NvmlMig(library);
-    this.links = new NvmlLinks(library);
+    this.mig = new NvmlMig(functions);
+    this.links = new NvmlLinks(functions);
     this.library = library;
     this.telemetry = new NvmlTelemetry(functions);
   }
 
   /**
-   * Loads and starts NVML. One at a time: the functions are bound to classes. What does not start
-   * is unbound and unloaded again, so that retries keep nothing and another driver's library can
-   * take its place.
+   * Loads and starts NVML. One at a time: to close one unloads the library of both. What does not
+   * start is unloaded again, so that retries keep nothing and another driver's library can take its
+   * place.
    *
    * @param driverRoot where the driver's root is mounted in this container
    */
   public static JnaNvml open(Path driverRoot) {
     NativeLibrary library = NvmlLibrary.load(driverRoot);
     try {
-      bind(library);
-      checkStart(NvmlFunctions.nvmlInit_v2());
-      return new JnaNvml(
-          new NumaNodes(Path.of("/sys")), new NvmlOptionalFunctions(library), library);
+      NvmlFunctions functions = new NvmlFunctions(library);
+      int result = functions.call("nvmlInit_v2");
+      if (result != NvmlCode.SUCCESS) {
+        throw functions.failure(result, "NVML cannot start", NvmlCode.startAdvice(result));
+      }
+      return new JnaNvml(new NumaNodes(Path.of("/sys")), functions, library);
     } catch (NvmlException e) {
-      unbind(library);
+      library.close();
       throw e;
     }
-  }
-
-  private static void bind(NativeLibrary library) {
-    try {
-      Native.register(NvmlFunctions.class, library);
-    } catch (UnsatisfiedLinkError e) {
-      throw new NvmlException(
-          NvmlCode.LIBRARY_NOT_FOUND, library.getFile() + " is too old for us: " + e.getMessage());
-    }
-  }
-
-  private static void unbind(NativeLibrary library) {
-    Native.unregister(NvmlFunctions.class);
-    Native.unregister(NvmlMigFunctions.class);
-    Native.unregister(NvmlLinkFunctions.class);
-    library.close();
   }
 
   // Without one the GPUs are of use all the same; only their errors are not told.
@@ -106,21 +91,10 @@ public final class JnaNvml implements AdminNvml {
     return result == NvmlCode.SUCCESS ? scratch.getLong(0) : 0;
   }
 
-  private static void checkStart(int result) {
+  private void check(int result, String what) {
     if (result != NvmlCode.SUCCESS) {
-      throw failure(result, "NVML cannot start", NvmlCode.startAdvice(result));
+      throw functions.failure(result, what, NvmlCode.advice(result));
     }
-  }
-
-  private static void check(int result, String what) {
-    if (result != NvmlCode.SUCCESS) {
-      throw failure(result, what, NvmlCode.advice(result));
-    }
-  }
-
-  private static NvmlException failure(int result, String what, String advice) {
-    String text = NvmlFunctions.nvmlErrorString(result);
-    return new NvmlException(result, what + ": " + text + " (NVML code " + result + ")" + advice);
   }
 
   @Override
@@ -135,7 +109,7 @@ public final class JnaNvml implements AdminNvml {
 
   @Override
   public int count() {
-    check(NvmlFunctions.nvmlDeviceGetCount_v2(scratch), "NVML does not count its GPUs");
+    check(functions.call("nvmlDeviceGetCount_v2", scratch), "NVML does not count its GPUs");
     return scratch.getInt(0);
   }
 
@@ -146,7 +120,7 @@ public final class JnaNvml implements AdminNvml {
     String uuid = uuid(index, device);
     String model = model(index, device);
     check(
-        NvmlFunctions.nvmlDeviceGetMinorNumber(device, scratch),
+        functions.call("nvmlDeviceGetMinorNumber", device, scratch),
         "GPU " + index + " tells no minor number");
     int minor = scratch.getInt(0);
     GpuMemory memory = memory(index, device);
@@ -165,14 +139,14 @@ public final class JnaNvml implements AdminNvml {
 
   private String uuid(int index, long device) {
     check(
-        NvmlFunctions.nvmlDeviceGetUUID(device, scratch, TEXT_BYTES),
+        functions.call("nvmlDeviceGetUUID", device, scratch, TEXT_BYTES),
         "GPU " + index + " tells no uuid");
     return text(0, TEXT_BYTES);
   }
 
   private String model(int index, long device) {
     check(
-        NvmlFunctions.nvmlDeviceGetName(device, scratch, TEXT_BYTES),
+        functions.call("nvmlDeviceGetName", device, scratch, TEXT_BYTES),
         "GPU " + index + " tells no product name");
     return text(0, TEXT_BYTES);
   }
@@ -304,7 +278,7 @@ public final class JnaNvml implements AdminNvml {
   // Asked anew each time: NVML hands out another handle for a GPU that came back.
   private long handle(int index) {
     check(
-        NvmlFunctions.nvmlDeviceGetHandleByIndex_v2(index, scratch),
+        functions.call("nvmlDeviceGetHandleByIndex_v2", index, scratch),
         "GPU " + index + " is not there");
     return scratch.getLong(0);
   }
@@ -409,11 +383,11 @@ public final class JnaNvml implements AdminNvml {
    * GpuEvent#ANY} where that is another's now. Whatever fails here, the event must not get lost.
    */
   private int indexOf(long device) {
-    int counted = NvmlFunctions.nvmlDeviceGetCount_v2(scratch);
+    int counted = functions.call("nvmlDeviceGetCount_v2", scratch);
     int count = counted == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
     int before = watched.getOrDefault(device, GpuEvent.ANY);
     for (int index = 0; index < count; index++) {
-      int result = NvmlFunctions.nvmlDeviceGetHandleByIndex_v2(index, scratch);
+      int result = functions.call("nvmlDeviceGetHandleByIndex_v2", index, scratch);
       if (result == NvmlCode.SUCCESS && scratch.getLong(0) == device) {
         return index;
       }
@@ -438,11 +412,7 @@ public final class JnaNvml implements AdminNvml {
     if (eventSet != 0) {
       functions.call("nvmlEventSetFree", eventSet);
     }
-    NvmlFunctions.nvmlShutdown();
-    scratch.close();
-    mig.close();
-    links.close();
-    telemetry.close();
-    unbind(library);
+    functions.call("nvmlShutdown");
+    library.close();
   }
 }

@@ -1,28 +1,95 @@
 package dev.tranche.nodeplugin.nvml;
 
-import com.sun.jna.Pointer;
+import com.sun.jna.Function;
+import com.sun.jna.NativeLibrary;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Objects;
 
 /**
- * The functions that placement cannot do without, under NVML's names, bound directly: handles are
- * addresses, structs are memory that {@link JnaNvml} reads by offset. Binding is all or nothing, so
- * all others are {@link NvmlOptionalFunctions}.
+ * NVML's functions, by name: handles are addresses, structs are memory that is read by offset. Each
+ * is looked up alone: old drivers lack some, and new ones drop those that are deprecated.
  */
 final class NvmlFunctions {
-  private NvmlFunctions() {}
+  /** Those that placement cannot do without. */
+  static final List<String> REQUIRED =
+      List.of(
+          "nvmlInit_v2",
+          "nvmlShutdown",
+          "nvmlErrorString",
+          "nvmlDeviceGetCount_v2",
+          "nvmlDeviceGetHandleByIndex_v2",
+          "nvmlDeviceGetUUID",
+          "nvmlDeviceGetName",
+          "nvmlDeviceGetMinorNumber");
 
-  static native int nvmlInit_v2();
+  /** Those that a driver may lack without keeping its GPUs from being advertised. */
+  static final List<String> OPTIONAL =
+      List.of(
+          "nvmlSystemGetDriverVersion",
+          "nvmlDeviceGetCudaComputeCapability",
+          "nvmlDeviceGetComputeMode",
+          "nvmlDeviceSetComputeMode",
+          "nvmlDeviceGetPciInfo_v3",
+          "nvmlDeviceGetMemoryInfo",
+          "nvmlDeviceGetMemoryInfo_v2",
+          "nvmlDeviceGetAddressingMode",
+          "nvmlDeviceGetUtilizationRates",
+          "nvmlDeviceGetTemperature",
+          "nvmlDeviceGetPowerUsage",
+          "nvmlDeviceGetCurrentClocksThrottleReasons",
+          "nvmlDeviceGetTotalEccErrors",
+          "nvmlDeviceGetComputeRunningProcesses_v3",
+          "nvmlDeviceGetGraphicsRunningProcesses_v3",
+          "nvmlDeviceGetMPSComputeRunningProcesses_v3",
+          "nvmlDeviceGetProcessUtilization",
+          "nvmlEventSetCreate",
+          "nvmlEventSetFree",
+          "nvmlDeviceGetSupportedEventTypes",
+          "nvmlDeviceRegisterEvents",
+          "nvmlEventSetWait_v2",
+          "nvmlDeviceGetMigMode",
+          "nvmlDeviceGetMaxMigDeviceCount",
+          "nvmlDeviceGetMigDeviceHandleByIndex",
+          "nvmlDeviceGetGpuInstanceId",
+          "nvmlDeviceGetComputeInstanceId",
+          "nvmlDeviceGetAttributes_v2",
+          "nvmlDeviceGetTopologyCommonAncestor",
+          "nvmlDeviceGetNvLinkState",
+          "nvmlDeviceGetNvLinkRemotePciInfo_v2");
 
-  static native int nvmlShutdown();
+  private final Map<String, Function> found = new HashMap<>();
 
-  static native String nvmlErrorString(int result);
+  /**
+   * @throws NvmlException if the library lacks one that is required
+   */
+  NvmlFunctions(NativeLibrary library) {
+    try {
+      REQUIRED.forEach(name -> found.put(name, library.getFunction(name)));
+    } catch (UnsatisfiedLinkError e) {
+      throw new NvmlException(
+          NvmlCode.LIBRARY_NOT_FOUND, library.getFile() + " is too old for us: " + e.getMessage());
+    }
+    for (String name : OPTIONAL) {
+      try {
+        found.put(name, library.getFunction(name));
+      } catch (UnsatisfiedLinkError missing) {
+        // Whoever calls it is answered as by a driver that lacks it.
+      }
+    }
+  }
 
-  static native int nvmlDeviceGetCount_v2(Pointer count);
+  /** NVML's return code; {@link NvmlCode#FUNCTION_NOT_FOUND} where the library lacks it. */
+  int call(String name, Object... arguments) {
+    Function function = found.get(name);
+    return function == null ? NvmlCode.FUNCTION_NOT_FOUND : function.invokeInt(arguments);
+  }
 
-  static native int nvmlDeviceGetHandleByIndex_v2(int index, Pointer handle);
-
-  static native int nvmlDeviceGetUUID(long device, Pointer text, int length);
-
-  static native int nvmlDeviceGetName(long device, Pointer text, int length);
-
-  static native int nvmlDeviceGetMinorNumber(long device, Pointer minor);
+  /** What to throw for a return code. */
+  NvmlException failure(int result, String what, String advice) {
+    Function errorString = Objects.requireNonNull(found.get("nvmlErrorString"));
+    String text = errorString.invokeString(new Object[] {result}, false);
+    return new NvmlException(result, what + ": " + text + " (NVML code " + result + ")" + advice);
+  }
 }

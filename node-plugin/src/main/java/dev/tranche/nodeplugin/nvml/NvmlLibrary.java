@@ -6,9 +6,9 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** Finds the driver's NVML: where the loader looks, else under the mounted driver root. */
-final class NvmlLibrary {
-  private static final String NAME = "libnvidia-ml.so.1";
-  private static final List<String> FOLDERS =
+public final class NvmlLibrary {
+  /** Of the driver's libraries, from the driver's root. */
+  public static final List<String> FOLDERS =
       List.of(
           "usr/lib64",
           "usr/lib/x86_64-linux-gnu",
@@ -16,6 +16,8 @@ final class NvmlLibrary {
           "lib64",
           "lib/x86_64-linux-gnu",
           "lib/aarch64-linux-gnu");
+
+  private static final String NAME = "libnvidia-ml.so.1";
 
   private NvmlLibrary() {}
 

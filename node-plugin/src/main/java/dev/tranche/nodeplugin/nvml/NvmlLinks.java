@@ -1,12 +1,10 @@
 package dev.tranche.nodeplugin.nvml;
 
 import com.sun.jna.Memory;
-import com.sun.jna.Native;
-import com.sun.jna.NativeLibrary;
 import dev.tranche.nodeplugin.nvml.GpuLink.Ancestor;
 
 /** How GPUs are connected; whatever NVML does not tell is unknown, and no error. */
-final class NvmlLinks implements AutoCloseable {
+final class NvmlLinks {
   // NVML_NVLINK_MAX_LINKS; a driver that knows of fewer refuses the others.
   private static final int LINKS_MAX = 36;
   private static final int ENABLED = 1;
@@ -17,30 +15,19 @@ final class NvmlLinks implements AutoCloseable {
   private static final int PCI_DEVICE_OFFSET = 24;
 
   private final Memory scratch = new Memory(PCI_BYTES);
-  private final boolean bound;
+  private final NvmlFunctions functions;
 
-  NvmlLinks(NativeLibrary library) {
-    this.bound = bind(library);
-  }
-
-  private static boolean bind(NativeLibrary library) {
-    try {
-      Native.register(NvmlLinkFunctions.class, library);
-      return true;
-    } catch (UnsatisfiedLinkError olderDriver) {
-      return false;
-    }
+  NvmlLinks(NvmlFunctions functions) {
+    this.functions = functions;
   }
 
   /** The link from one GPU to another. */
   GpuLink between(long device, long other, PciAddress otherAddress) {
-    return bound
-        ? new GpuLink(nvLinks(device, otherAddress), ancestor(device, other))
-        : GpuLink.UNKNOWN;
+    return new GpuLink(nvLinks(device, otherAddress), ancestor(device, other));
   }
 
   private Ancestor ancestor(long device, long other) {
-    int result = NvmlLinkFunctions.nvmlDeviceGetTopologyCommonAncestor(device, other, scratch);
+    int result = functions.call("nvmlDeviceGetTopologyCommonAncestor", device, other, scratch);
     return result == NvmlCode.SUCCESS ? ancestor(scratch.getInt(0)) : Ancestor.UNKNOWN;
   }
 
@@ -66,9 +53,9 @@ final class NvmlLinks implements AutoCloseable {
   }
 
   private boolean leadsTo(long device, int link, PciAddress other) {
-    return NvmlLinkFunctions.nvmlDeviceGetNvLinkState(device, link, scratch) == NvmlCode.SUCCESS
+    return functions.call("nvmlDeviceGetNvLinkState", device, link, scratch) == NvmlCode.SUCCESS
         && scratch.getInt(0) == ENABLED
-        && NvmlLinkFunctions.nvmlDeviceGetNvLinkRemotePciInfo_v2(device, link, scratch)
+        && functions.call("nvmlDeviceGetNvLinkRemotePciInfo_v2", device, link, scratch)
             == NvmlCode.SUCCESS
         && remote().equals(other);
   }
@@ -78,10 +65,5 @@ final class NvmlLinks implements AutoCloseable {
         scratch.getInt(PCI_DOMAIN_OFFSET),
         scratch.getInt(PCI_BUS_OFFSET),
         scratch.getInt(PCI_DEVICE_OFFSET));
-  }
-
-  @Override
-  public void close() {
-    scratch.close();
   }
 }

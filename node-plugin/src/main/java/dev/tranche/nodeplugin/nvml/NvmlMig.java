@@ -1,13 +1,11 @@
 package dev.tranche.nodeplugin.nvml;
 
 import com.sun.jna.Memory;
-import com.sun.jna.Native;
-import com.sun.jna.NativeLibrary;
 import com.sun.jna.Pointer;
 import java.util.OptionalLong;
 
 /** What NVML tells of MIG: which GPUs are cut, and the parts' handles and figures. */
-final class NvmlMig implements AutoCloseable {
+final class NvmlMig {
   private static final int ENABLED = 1;
   private static final int SCRATCH_BYTES = 64;
   // nvmlDeviceAttributes_t: eight counts, the last two of which are slices, then the memory in MiB
@@ -17,48 +15,38 @@ final class NvmlMig implements AutoCloseable {
 
   private final Memory scratch = new Memory(SCRATCH_BYTES);
   private final Pointer pending = scratch.share(Integer.BYTES);
-  private final boolean bound;
+  private final NvmlFunctions functions;
 
-  NvmlMig(NativeLibrary library) {
-    this.bound = bind(library);
-  }
-
-  private static boolean bind(NativeLibrary library) {
-    try {
-      Native.register(NvmlMigFunctions.class, library);
-      return true;
-    } catch (UnsatisfiedLinkError olderDriver) {
-      return false;
-    }
+  NvmlMig(NvmlFunctions functions) {
+    this.functions = functions;
   }
 
   /** Also false for GPUs that cannot be cut. */
   boolean enabled(long device) {
-    return bound
-        && NvmlMigFunctions.nvmlDeviceGetMigMode(device, scratch, pending) == NvmlCode.SUCCESS
+    return functions.call("nvmlDeviceGetMigMode", device, scratch, pending) == NvmlCode.SUCCESS
         && scratch.getInt(0) == ENABLED;
   }
 
   /** As many parts as the GPU can have; not all places are taken. */
   int places(long device) {
-    int result = NvmlMigFunctions.nvmlDeviceGetMaxMigDeviceCount(device, scratch);
+    int result = functions.call("nvmlDeviceGetMaxMigDeviceCount", device, scratch);
     return result == NvmlCode.SUCCESS ? scratch.getInt(0) : 0;
   }
 
   /** The part at a place; empty if there is none. */
   OptionalLong handle(long device, int place) {
-    int result = NvmlMigFunctions.nvmlDeviceGetMigDeviceHandleByIndex(device, place, scratch);
+    int result = functions.call("nvmlDeviceGetMigDeviceHandleByIndex", device, place, scratch);
     return result == NvmlCode.SUCCESS ? OptionalLong.of(scratch.getLong(0)) : OptionalLong.empty();
   }
 
   /** A result of NVML's, and the instance's id in {@link #value}. */
   int gpuInstance(long part) {
-    return NvmlMigFunctions.nvmlDeviceGetGpuInstanceId(part, scratch);
+    return functions.call("nvmlDeviceGetGpuInstanceId", part, scratch);
   }
 
   /** A result of NVML's, and the instance's id in {@link #value}. */
   int computeInstance(long part) {
-    return NvmlMigFunctions.nvmlDeviceGetComputeInstanceId(part, scratch);
+    return functions.call("nvmlDeviceGetComputeInstanceId", part, scratch);
   }
 
   int value() {
@@ -67,7 +55,7 @@ final class NvmlMig implements AutoCloseable {
 
   /** A result of NVML's; the profile can be asked for after a success. */
   int attributes(long part) {
-    return NvmlMigFunctions.nvmlDeviceGetAttributes_v2(part, scratch);
+    return functions.call("nvmlDeviceGetAttributes_v2", part, scratch);
   }
 
   /** Of the part whose attributes were read last. */
@@ -78,10 +66,5 @@ final class NvmlMig implements AutoCloseable {
         scratch.getInt(COMPUTE_SLICES_OFFSET),
         scratch.getLong(MEMORY_MIB_OFFSET) << 20,
         parentBytes);
-  }
-
-  @Override
-  public void close() {
-    scratch.close();
   }
 }

@@ -32,11 +32,11 @@ final class NvmlTelemetry {
 
   private final Memory count = new Memory(Long.BYTES);
   private final Map<Long, Long> sampledToUs = new HashMap<>();
-  private final NvmlOptionalFunctions functions;
+  private final NvmlFunctions functions;
   private int places = PROCESSES_AT_FIRST;
   private Memory list = new Memory((long) places * PROCESS_535_BYTES);
 
-  NvmlTelemetry(NvmlOptionalFunctions functions) {
+  NvmlTelemetry(NvmlFunctions functions) {
     this.functions = functions;
   }
 
@@ -170,10 +170,5 @@ final class NvmlTelemetry {
     Map<Integer, Integer> means = new HashMap<>();
     sums.forEach((pid, sum) -> means.put(pid, sum[0] / sum[1]));
     return means;
-  }
-
-  void close() {
-    count.close();
-    list.close();
   }
 }

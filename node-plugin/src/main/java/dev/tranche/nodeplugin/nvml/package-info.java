@@ -1,4 +1,4 @@
-/** The only door to NVML, and the only user of JNA. */
+/** The only door to NVML. Of the other packages only that of MPS uses JNA, for calls of Linux. */
 @NullMarked
 package dev.tranche.nodeplugin.nvml;
 

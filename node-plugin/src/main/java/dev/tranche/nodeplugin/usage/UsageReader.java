@@ -5,6 +5,7 @@ import dev.tranche.nodeplugin.nvml.GpuReading;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -55,7 +56,22 @@ public final class UsageReader {
           .map(container -> use(container, process))
           .ifPresent(use -> byContainer.merge(use.key(), use, ContainerUse::plus));
     }
-    return ClippedSum.to(byContainer.values(), whole.memoryUsedBytes(), whole.smPercent());
+    return clipped(byContainer.values(), whole.memoryUsedBytes(), whole.smPercent());
+  }
+
+  /**
+   * Keeps the sum of the parts within the whole, in proportion: NVML reads both at different
+   * moments.
+   */
+  private static List<ContainerUse> clipped(
+      Collection<ContainerUse> uses, long memoryBytes, int smPercent) {
+    long memory = uses.stream().mapToLong(ContainerUse::memoryUsedBytes).sum();
+    double sm = uses.stream().mapToDouble(ContainerUse::smPercent).sum();
+    double ofMemory = memoryBytes >= 0 && memory > memoryBytes ? (double) memoryBytes / memory : 1;
+    double ofSm = sm > smPercent ? smPercent / sm : 1;
+    return uses.stream()
+        .map(u -> u.with((long) Math.floor(u.memoryUsedBytes() * ofMemory), u.smPercent() * ofSm))
+        .toList();
   }
 
   private static ContainerUse use(PodNames.Container container, GpuProcess process) {

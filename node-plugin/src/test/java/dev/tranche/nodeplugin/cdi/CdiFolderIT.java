@@ -31,8 +31,8 @@ class CdiFolderIT {
     Edits edits = Edits.of(List.of(new Node("/dev/nvidia0", "/dev/nvidia0")));
     CdiSpec spec = new CdiSpec("gpu", Map.of("0", edits), Edits.NONE);
     Path folder = root.resolve("var/run/cdi");
-    new CdiFolder(folder).write(List.of(spec));
-    new CdiFolder(folder).write(List.of(spec));
+    spec.writeTo(folder);
+    spec.writeTo(folder);
     try (var files = Files.list(folder)) {
       assertThat(files).containsExactly(folder.resolve("k8s.device-plugin.nvidia.com-gpu.json"));
     }

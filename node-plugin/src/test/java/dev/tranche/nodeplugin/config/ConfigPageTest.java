@@ -5,9 +5,12 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
 /** docs/node-plugin-config.md against the code that it describes. */
@@ -21,7 +24,27 @@ class ConfigPageTest {
   @Test
   void table_isThatOfTheSettings() throws IOException {
     List<String> rows = page().lines().filter(line -> line.startsWith("| `--")).toList();
-    assertThat(rows).containsExactlyElementsOf(Settings.rows());
+    assertThat(rows)
+        .containsExactlyElementsOf(
+            Arrays.stream(Setting.values()).map(ConfigPageTest::row).toList());
+  }
+
+  private static String row(Setting s) {
+    String names =
+        Stream.concat(Stream.of("--" + s.flag(), s.variable()), Settings.aliases(s).stream())
+            .map(ConfigPageTest::code)
+            .collect(Collectors.joining(" "));
+    return "| %s | %s | %s | %s%s |"
+        .formatted(
+            names,
+            code(s.fileKey()),
+            code(s.fallback()),
+            Settings.WITHOUT_EFFECT.contains(s) ? "**no effect, warned about**: " : "",
+            s.meaning());
+  }
+
+  private static String code(String text) {
+    return text.isEmpty() ? "–" : "`" + text + "`";
   }
 
   @Test

@@ -30,7 +30,8 @@ class KeptConfigIT {
     KeptConfig kept = new KeptConfig(folder.resolve("state"));
     assertThat(kept.read(source())).isEmpty();
     Outcome used = source().load("");
-    kept.write((Outcome.Usable) used);
+    Path file = Files.createDirectories(folder.resolve("state")).resolve(KeptConfig.NAME);
+    Files.write(file, KeptConfig.content((Outcome.Usable) used));
     config("sharing: {");
     assertThat(source().load("")).isInstanceOf(Outcome.Refused.class);
     assertThat(kept.read(source()).orElseThrow()).isEqualTo(used);

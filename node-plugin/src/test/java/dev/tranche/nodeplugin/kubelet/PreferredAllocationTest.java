@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.random.RandomGenerator;
 import java.util.random.RandomGeneratorFactory;
 import java.util.stream.Collectors;
@@ -29,11 +30,19 @@ class PreferredAllocationTest {
     return GpuShare.newBuilder().setUuid(uuid).setReplicas(replicas).build();
   }
 
+  private static Answer choose(
+      List<String> available,
+      List<String> must,
+      int size,
+      List<GpuShare> assigned,
+      Map<String, Integer> reserved) {
+    return PreferredAllocation.choose(available, must, size, assigned, reserved, Optional.empty());
+  }
+
   @Test
   void assignedGpu_isChosenThoughAnotherIsFuller() {
     Answer answer =
-        PreferredAllocation.choose(
-            free(Map.of("A", 3, "B", 10)), List.of(), 3, List.of(share("B", 3)), Map.of());
+        choose(free(Map.of("A", 3, "B", 10)), List.of(), 3, List.of(share("B", 3)), Map.of());
     assertThat(answer.outcome()).isEqualTo(Outcome.ASSIGNED);
     assertThat(answer.ids()).containsExactly("B::0", "B::1", "B::2");
   }
@@ -41,7 +50,7 @@ class PreferredAllocationTest {
   @Test
   void assignedShares_onTwoGpus_areTakenAsTheyAre() {
     Answer answer =
-        PreferredAllocation.choose(
+        choose(
             free(Map.of("A", 10, "B", 10)),
             List.of(),
             15,
@@ -55,8 +64,7 @@ class PreferredAllocationTest {
   @Test
   void assignedGpuWithoutRoom_fallsBackToOneGpu() {
     Answer answer =
-        PreferredAllocation.choose(
-            free(Map.of("A", 4, "B", 1)), List.of(), 3, List.of(share("B", 3)), Map.of());
+        choose(free(Map.of("A", 4, "B", 1)), List.of(), 3, List.of(share("B", 3)), Map.of());
     assertThat(answer.outcome()).isEqualTo(Outcome.ASSIGNED_FULL);
     assertThat(answer.ids()).allMatch(id -> id.startsWith("A"));
   }
@@ -65,7 +73,7 @@ class PreferredAllocationTest {
   @Test
   void assignedShare_takesAPromisedPlace_ratherThanBeingSplit() {
     Answer answer =
-        PreferredAllocation.choose(
+        choose(
             free(Map.of("A", 2, "B", 3, "C", 2)),
             List.of(),
             3,
@@ -78,49 +86,39 @@ class PreferredAllocationTest {
   @Test
   void noAssignment_takesTheFullestGpuWithRoom() {
     Answer answer =
-        PreferredAllocation.choose(
-            free(Map.of("A", 10, "B", 4, "C", 2)), List.of(), 3, List.of(), Map.of());
+        choose(free(Map.of("A", 10, "B", 4, "C", 2)), List.of(), 3, List.of(), Map.of());
     assertThat(answer.outcome()).isEqualTo(Outcome.BEST_FIT);
     assertThat(answer.ids()).containsExactly("B::0", "B::1", "B::2");
   }
 
   @Test
   void replicasPromisedToOthers_countAsUsed() {
-    Answer answer =
-        PreferredAllocation.choose(
-            free(Map.of("A", 10, "B", 4)), List.of(), 3, List.of(), Map.of("B", 2));
+    Answer answer = choose(free(Map.of("A", 10, "B", 4)), List.of(), 3, List.of(), Map.of("B", 2));
     assertThat(answer.ids()).allMatch(id -> id.startsWith("A"));
   }
 
   @Test
   void noSingleGpuWithRoom_takesFewGpus() {
-    Answer answer =
-        PreferredAllocation.choose(
-            free(Map.of("A", 2, "B", 3, "C", 1)), List.of(), 4, List.of(), Map.of());
+    Answer answer = choose(free(Map.of("A", 2, "B", 3, "C", 1)), List.of(), 4, List.of(), Map.of());
     assertThat(answer.outcome()).isEqualTo(Outcome.SPREAD);
     assertThat(answer.ids()).containsExactly("B::0", "B::1", "B::2", "C::0");
   }
 
   @Test
   void promisedReplicas_areTakenOnlyWhenNothingElseIsLeft() {
-    Answer answer =
-        PreferredAllocation.choose(
-            free(Map.of("A", 2, "B", 2)), List.of(), 3, List.of(), Map.of("A", 2));
+    Answer answer = choose(free(Map.of("A", 2, "B", 2)), List.of(), 3, List.of(), Map.of("A", 2));
     assertThat(answer.ids()).hasSize(3).filteredOn(id -> id.startsWith("B")).hasSize(2);
   }
 
   @Test
   void mustInclude_isKeptAndDrawsTheRestToItsGpu() {
-    Answer answer =
-        PreferredAllocation.choose(
-            free(Map.of("A", 3, "B", 10)), List.of("B::9"), 3, List.of(), Map.of());
+    Answer answer = choose(free(Map.of("A", 3, "B", 10)), List.of("B::9"), 3, List.of(), Map.of());
     assertThat(answer.ids()).contains("B::9").hasSize(3).allMatch(id -> id.startsWith("B"));
   }
 
   @Test
   void ordinals_areTakenInTheirOrder() {
-    Answer answer =
-        PreferredAllocation.choose(free(Map.of("A", 12)), List.of(), 11, List.of(), Map.of());
+    Answer answer = choose(free(Map.of("A", 12)), List.of(), 11, List.of(), Map.of());
     assertThat(answer.ids()).startsWith("A::0", "A::1", "A::2").endsWith("A::9", "A::10");
   }
 
@@ -146,7 +144,7 @@ class PreferredAllocationTest {
     }
     int size = 1 + random.nextInt(available.size());
     List<String> must = available.subList(0, random.nextInt(size));
-    Answer answer = PreferredAllocation.choose(available, must, size, List.of(), reserved);
+    Answer answer = choose(available, must, size, List.of(), reserved);
     assertThat(answer.ids()).as(where).hasSize(size).doesNotHaveDuplicates().containsAll(must);
     assertThat(available).as(where).containsAll(answer.ids());
     boolean oneHasRoom =

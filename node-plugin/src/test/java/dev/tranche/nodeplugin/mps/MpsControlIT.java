@@ -86,17 +86,6 @@ class MpsControlIT {
     public void close() {}
   }
 
-  private static final class Silent implements Supervisor.Listener {
-    @Override
-    public void started(String resource) {}
-
-    @Override
-    public void failed(String reason) {}
-
-    @Override
-    public void logTrimmed(String resource) {}
-  }
-
   @Test
   void nvmlThatFails_leavesTheDaemonsThatServe() throws Exception {
     FakeMps mps = FakeMps.compiled(folder.resolve("mps"));
@@ -118,7 +107,7 @@ class MpsControlIT {
             },
             new MpsRoot(folder.resolve("mps")),
             mps.program().toString(),
-            new Silent());
+            (name, help) -> {});
     Thread thread = Thread.ofPlatform().start(() -> run(control));
     try {
       eventually("it serves", control::serving);

@@ -114,7 +114,7 @@ class MpsPlanTest {
   void whileNoDaemonServes_mpsGpusAreWhole() {
     Config config = Configs.of();
     var sliced = new GpuSharing("nvidia.com/gpu.shared", 4, SharingStrategy.TIME_SLICING, false);
-    assertThat(WithoutMps.of(Map.of("GPU-0", sharing(10, true), "GPU-1", sliced), config, GPUS))
+    assertThat(MpsPlan.without(Map.of("GPU-0", sharing(10, true), "GPU-1", sliced), config, GPUS))
         .containsOnly(
             Map.entry("GPU-0", GpuSharing.whole("nvidia.com/gpu")), Map.entry("GPU-1", sliced));
   }

@@ -71,8 +71,9 @@ class NvmlHeaderIT {
           Map.entry("NvmlLinks.PCI_DOMAIN_OFFSET", "offsetof(nvmlPciInfo_t, domain)"),
           Map.entry("NvmlLinks.PCI_BUS_OFFSET", "offsetof(nvmlPciInfo_t, bus)"),
           Map.entry("NvmlLinks.PCI_DEVICE_OFFSET", "offsetof(nvmlPciInfo_t, device)"),
-          Map.entry("ComputeMode.DEFAULT", "NVML_COMPUTEMODE_DEFAULT"),
-          Map.entry("ComputeMode.EXCLUSIVE_PROCESS", "NVML_COMPUTEMODE_EXCLUSIVE_PROCESS"),
+          Map.entry("AdminNvml.COMPUTE_MODE_DEFAULT", "NVML_COMPUTEMODE_DEFAULT"),
+          Map.entry(
+              "AdminNvml.COMPUTE_MODE_EXCLUSIVE_PROCESS", "NVML_COMPUTEMODE_EXCLUSIVE_PROCESS"),
           Map.entry("NvmlCode.SUCCESS", "NVML_SUCCESS"),
           Map.entry("NvmlCode.UNINITIALIZED", "NVML_ERROR_UNINITIALIZED"),
           Map.entry("NvmlCode.NOT_SUPPORTED", "NVML_ERROR_NOT_SUPPORTED"),
@@ -125,7 +126,7 @@ class NvmlHeaderIT {
             NvmlMig.class,
             NvmlLinks.class,
             NvmlCode.class,
-            ComputeMode.class)) {
+            AdminNvml.class)) {
       for (Field field : type.getDeclaredFields()) {
         boolean number = field.getType() == int.class || field.getType() == long.class;
         if (number && Modifier.isStatic(field.getModifiers()) && !field.isSynthetic()) {
