@@ -54,7 +54,7 @@ public final class PodWaker {
   }
 
   private Future<?> wake(String node) {
-    metrics.wakeUp();
+    metrics.wakeUps.increment();
     return patch.apply(node);
   }
 }
