@@ -24,6 +24,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
@@ -62,15 +64,14 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closed;
 
-  /** Told on one thread at a time. */
-  public interface Sink<T> {
-    void seen(T item);
-
-    void gone(String uid, String key);
-
-    /** Everything there was has been shown; after a lost watch also what had gone meanwhile. */
-    void listed();
-  }
+  /**
+   * Told on one thread at a time.
+   *
+   * @param gone uid and key
+   * @param listed everything there was has been shown; after a lost watch also what had gone
+   *     meanwhile
+   */
+  public record Sink<T>(Consumer<T> seen, BiConsumer<String, String> gone, Runnable listed) {}
 
   public <M extends HasMetadata> Reflector(
       KubernetesClient client,
@@ -160,7 +161,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       missing.forEach(this::gone);
     }
     health.heard();
-    sink.listed();
+    sink.listed().run();
     return page.resourceVersion();
   }
 
@@ -281,15 +282,15 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
         item.matters() ? known.put(item.key(), item.uid()) : known.remove(item.key());
     // After a lost watch, a name that was deleted and given again looks like an update.
     if (before != null && !before.equals(item.uid())) {
-      sink.gone(before, item.key());
+      sink.gone().accept(before, item.key());
     }
-    sink.seen(item);
+    sink.seen().accept(item);
   }
 
   private void gone(String key) {
     @Nullable String uid = known.remove(key);
     if (uid != null) {
-      sink.gone(uid, key);
+      sink.gone().accept(uid, key);
     }
   }
 
