@@ -16,6 +16,7 @@ import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.http.OpsRoutes;
+import dev.tranche.extender.http.RequestLimiter;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.ledger.Ledger;
@@ -356,7 +357,8 @@ public final class Extender implements AutoCloseable {
                 state,
                 metrics,
                 Extender::nowMs),
-            metrics);
+            metrics,
+            RequestLimiter.READ_WITHIN_MS);
     metrics.gauge(
         "tranche.extender.verbs.in.flight",
         "Requests of kube-scheduler that wait or are being decided; bounded.",
