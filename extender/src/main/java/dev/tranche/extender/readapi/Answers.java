@@ -110,23 +110,23 @@ final class Answers {
 
   Future<Answer> of(Route route, MultiMap parameters, Buffer body) {
     Instant now = Instant.now();
-    return switch (route) {
-      case Route.Summary() ->
+    return switch (route.kind()) {
+      case SUMMARY ->
           list(List.of(), parameters, (seen, query) -> summary.of(seen, query, now));
-      case Route.Gpus() ->
+      case GPUS ->
           list(GpuJson.FIELDS, parameters, (seen, query) -> gpus(seen, query, now));
-      case Route.Pods() ->
+      case PODS ->
           list(PodJson.FIELDS, parameters, (seen, query) -> pods(seen, query, now));
-      case Route.Pod(String namespace, String name) -> pod(namespace, name, parameters);
+      case POD -> pod(route.namespace(), route.name(), parameters);
       // It can be read from now on, and then never ends.
-      case Route.Stream() ->
+      case STREAM ->
           unknownParameter(parameters)
               .map(Future::succeededFuture)
               .orElseGet(
                   () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
-      case Route.History() -> whenReady(() -> histories.of(parameters));
-      case Route.WhatIf() -> whenReady(() -> whatIfs.of(parameters, body));
-      case Route.OpenApi() ->
+      case HISTORY -> whenReady(() -> histories.of(parameters));
+      case WHAT_IF -> whenReady(() -> whatIfs.of(parameters, body));
+      case OPENAPI ->
           Future.succeededFuture(
               unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));
     };

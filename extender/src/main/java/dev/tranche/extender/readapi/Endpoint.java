@@ -141,7 +141,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
       Runnable seen) {
     HttpServerResponse response = request.response();
     if (refusal == null && !response.ended() && !response.closed()) {
-      if (route instanceof Route.Stream) {
+      if (route.kind() == Route.Kind.STREAM) {
         request.resume();
         streamed(request, route, deadline, seen);
       } else {
