@@ -1,7 +1,7 @@
 package dev.tranche.extender.watch;
 
+import dev.tranche.api.Backoff;
 import dev.tranche.extender.client.ApiClient;
-import dev.tranche.extender.client.Backoff;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -44,6 +44,12 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private static final int UNPACKED_BYTES = 1 << 14;
   private static final long CALL_S_MAX = 30;
   private static final long LOOK_S = 5;
+
+  /** After a watch that has lasted. */
+  static final long SOON_MS = 250;
+
+  static final long LASTING_MS = 10_000;
+  static final long PAUSE_MS_MAX = 30_000;
 
   /** The API server ends a watch after that; so much later it has been lost unnoticed. */
   private static final int WATCH_S_MIN = 240;
@@ -95,27 +101,36 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
 
   private void run() {
     String version = "";
-    var again = new Backoff();
+    var again = new Backoff(2 * SOON_MS, PAUSE_MS_MAX);
     while (!closed) {
       long pauseMs;
       try {
         version = version.isEmpty() ? list() : version;
         long sinceMs = clockMs.getAsLong();
         version = watch(version);
-        pauseMs = again.afterWatch(clockMs.getAsLong() - sinceMs);
+        pauseMs = afterWatch(again, clockMs.getAsLong() - sinceMs);
       } catch (InterruptedException end) {
         return;
       } catch (ExecutionException | TimeoutException unreachable) {
         failed(unreachable);
-        pauseMs = again.afterFailure();
+        pauseMs = again.next();
       } catch (Throwable unreadable) {
         // Errors too: without this thread nothing of this kind is seen any more.
         version = "";
         failed(unreadable);
-        pauseMs = again.afterFailure();
+        pauseMs = again.next();
       }
       pause(pauseMs);
     }
+  }
+
+  /** One that only opens is no sign of health, and behind it comes a list of everything. */
+  static long afterWatch(Backoff again, long lastedMs) {
+    if (lastedMs < LASTING_MS) {
+      return again.next();
+    }
+    again.reset();
+    return SOON_MS;
   }
 
   private void failed(Throwable why) {
