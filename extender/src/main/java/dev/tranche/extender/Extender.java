@@ -10,13 +10,13 @@ import dev.tranche.extender.controller.SchedulerMessages;
 import dev.tranche.extender.controller.TokenReviewer;
 import dev.tranche.extender.controller.VerbsEndpointSlice;
 import dev.tranche.extender.election.Leadership;
-import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Inspector;
 import dev.tranche.extender.http.ExtenderReader;
 import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.http.OpsRoutes;
+import dev.tranche.extender.http.RequestLimiter;
 import dev.tranche.extender.http.VerbRoutes;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.ledger.Ledger;
@@ -27,6 +27,7 @@ import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.metrics.GpuCollector;
 import dev.tranche.extender.preempt.BudgetStore;
 import dev.tranche.extender.readapi.ReadApi;
+import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.selection.NodeTraits;
@@ -357,7 +358,8 @@ public final class Extender implements AutoCloseable {
                 state,
                 metrics,
                 Extender::nowMs),
-            metrics);
+            metrics,
+            RequestLimiter.READ_WITHIN_MS);
     metrics.gauge(
         "tranche.extender.verbs.in.flight",
         "Requests of kube-scheduler that wait or are being decided; bounded.",

@@ -19,8 +19,6 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
-import java.util.function.BiConsumer;
-import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 
 /** Watches pods, nodes and disruption budgets, and tells the loop of each change. */
@@ -67,20 +65,21 @@ final class Informers implements AutoCloseable {
             new Reflector<>(
                 client,
                 NodeReader.kind(resources),
-                sink(this::nodeSeen, (uid, name) -> nodeGone(name), () -> listed("nodes")),
+                new Reflector.Sink<>(
+                    this::nodeSeen, (uid, name) -> nodeGone(name), () -> listed("nodes")),
                 metrics,
                 clockMs),
             new Reflector<>(
                 client,
                 PodReader.kind(resources, packs),
-                sink(this::podSeen, this::podGone, () -> listed("pods")),
+                new Reflector.Sink<>(this::podSeen, this::podGone, () -> listed("pods")),
                 metrics,
                 clockMs));
     this.budgets =
         new Reflector<>(
             client,
             BudgetReader.kind(),
-            sink(
+            new Reflector.Sink<>(
                 (WatchedBudget shown) -> loop.run(() -> budgetStore.seen(shown.budget())),
                 (uid, key) -> loop.run(() -> budgetStore.gone(key)),
                 () -> loop.run(budgetStore::listed)),
@@ -141,26 +140,6 @@ final class Informers implements AutoCloseable {
           state.apply(new Event.NodeGone(name));
           controllers.nodeGone(name);
         });
-  }
-
-  private static <T> Reflector.Sink<T> sink(
-      Consumer<T> seen, BiConsumer<String, String> gone, Runnable listed) {
-    return new Reflector.Sink<>() {
-      @Override
-      public void seen(T item) {
-        seen.accept(item);
-      }
-
-      @Override
-      public void gone(String uid, String key) {
-        gone.accept(uid, key);
-      }
-
-      @Override
-      public void listed() {
-        listed.run();
-      }
-    };
   }
 
   @Override

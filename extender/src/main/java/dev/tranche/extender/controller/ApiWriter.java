@@ -7,7 +7,7 @@ import dev.tranche.extender.client.Workers;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.verb.ApiServer;
-import dev.tranche.extender.watch.PodReader;
+import dev.tranche.extender.watch.PodFields;
 import io.fabric8.kubernetes.api.model.Event;
 import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
@@ -102,7 +102,7 @@ public final class ApiWriter implements ApiServer {
     return binds.submit(
         () ->
             Optional.ofNullable(client.pods().inNamespace(names[0]).withName(names[1]).get())
-                .flatMap(pod -> PodReader.read(pod, resources)));
+                .flatMap(pod -> PodFields.of(pod).draft().facts(resources)));
   }
 
   /** Makes the scheduler look at rejected pods again; may complete on any thread. */

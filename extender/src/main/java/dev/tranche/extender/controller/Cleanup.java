@@ -9,7 +9,6 @@ import io.fabric8.kubernetes.client.KubernetesClient;
 import io.fabric8.kubernetes.client.KubernetesClientException;
 import io.fabric8.kubernetes.client.dsl.base.PatchContext;
 import io.fabric8.kubernetes.client.dsl.base.PatchType;
-import io.vertx.core.json.JsonObject;
 import java.net.HttpURLConnection;
 import java.time.Duration;
 import java.util.List;
@@ -148,22 +147,12 @@ public final class Cleanup {
         && !annotations.containsKey(Names.GPU_USE)) {
       return Optional.empty();
     }
-    var gone = new JsonObject();
-    GpuLabels.change(labels, written, Map.of())
-        .ifPresent(change -> change.labels().keySet().forEach(gone::putNull));
+    Map<String, String> gone =
+        GpuLabels.change(labels, written, Map.of()).map(GpuLabels.Change::labels).orElse(Map.of());
     return Optional.of(
-        new JsonObject()
-            .put(
-                "metadata",
-                new JsonObject()
-                    .put("resourceVersion", meta.getResourceVersion())
-                    .put("labels", gone)
-                    .put(
-                        "annotations",
-                        new JsonObject()
-                            .putNull(Names.NODE_LABELS)
-                            .putNull(Names.ROOM)
-                            .putNull(Names.GPU_USE)))
-            .encode());
+        NodePatch.of(
+            meta.getResourceVersion(),
+            gone,
+            Map.of(Names.NODE_LABELS, "", Names.ROOM, "", Names.GPU_USE, "")));
   }
 }

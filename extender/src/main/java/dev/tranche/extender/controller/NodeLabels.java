@@ -4,7 +4,6 @@ import dev.tranche.api.Names;
 import dev.tranche.api.node.NodeReport;
 import dev.tranche.extender.watch.GpuLabels;
 import io.vertx.core.Future;
-import io.vertx.core.json.JsonObject;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Map;
@@ -30,18 +29,13 @@ public final class NodeLabels {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeLabels.class);
 
-  private final Patcher patcher;
+  private final NodePatcher patcher;
   private final BooleanSupplier deciding;
   private final Predicate<String> advertises;
   private final LongSupplier clockMs;
   private final Map<String, Seen> nodes = new HashMap<>();
   private final Map<String, Shown> shown = new HashMap<>();
   private final Set<String> underWay = new HashSet<>();
-
-  /** Writes to a Node; the result is completed on the Ledger's loop. */
-  public interface Patcher {
-    Future<?> patch(String node, String mergePatch);
-  }
 
   /**
    * A Node as last watched.
@@ -64,7 +58,7 @@ public final class NodeLabels {
    *     stream is missing then, and another replica may have it
    */
   public NodeLabels(
-      Patcher patcher,
+      NodePatcher patcher,
       BooleanSupplier deciding,
       Predicate<String> advertises,
       LongSupplier clockMs) {
@@ -132,34 +126,14 @@ public final class NodeLabels {
   }
 
   private void write(String node, Seen seen, GpuLabels.Change change) {
-    Future<?> patched = patcher.patch(node, patch(seen, change));
+    String patch =
+        NodePatch.of(
+            seen.resourceVersion(), change.labels(), Map.of(Names.NODE_LABELS, change.written()));
+    Future<?> patched = patcher.patch(node, patch);
     underWay.add(node);
     patched
         .onSuccess(done -> LOG.info("labelled node {}: {}", node, change.written()))
         .onFailure(e -> LOG.info("cannot label node {}, will retry: {}", node, e.toString()))
         .onComplete(done -> underWay.remove(node));
-  }
-
-  private static String patch(Seen seen, GpuLabels.Change change) {
-    var labels = new JsonObject();
-    change.labels().forEach((key, value) -> put(labels, key, value));
-    var annotations = new JsonObject();
-    put(annotations, Names.NODE_LABELS, change.written());
-    return new JsonObject()
-        .put(
-            "metadata",
-            new JsonObject()
-                .put("resourceVersion", seen.resourceVersion())
-                .put("labels", labels)
-                .put("annotations", annotations))
-        .encode();
-  }
-
-  private static void put(JsonObject json, String key, String value) {
-    if (value.isEmpty()) {
-      json.putNull(key);
-    } else {
-      json.put(key, value);
-    }
   }
 }

@@ -4,7 +4,6 @@ import dev.tranche.api.Names;
 import dev.tranche.extender.controller.NodeUse.Written;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.micrometer.core.instrument.Counter;
-import io.vertx.core.json.JsonObject;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
@@ -52,7 +51,7 @@ public final class NodeUseWriter {
 
   private static final Logger LOG = LoggerFactory.getLogger(NodeUseWriter.class);
 
-  private final NodeLabels.Patcher patcher;
+  private final NodePatcher patcher;
   private final BooleanSupplier deciding;
   private final Predicate<String> advertises;
   private final BooleanSupplier podsWait;
@@ -83,7 +82,7 @@ public final class NodeUseWriter {
    * @param clockMs of no certain start
    */
   public NodeUseWriter(
-      NodeLabels.Patcher patcher,
+      NodePatcher patcher,
       BooleanSupplier deciding,
       Predicate<String> advertises,
       BooleanSupplier podsWait,
@@ -209,7 +208,7 @@ public final class NodeUseWriter {
   private void write(String node, Seen seen, String text) {
     underWay.add(node);
     patcher
-        .patch(node, patch(seen, text))
+        .patch(node, NodePatch.of(seen.resourceVersion(), Map.of(), Map.of(Names.GPU_USE, text)))
         .onSuccess(written -> done.increment())
         .onFailure(e -> refused(node, e))
         .onComplete(any -> underWay.remove(node));
@@ -218,21 +217,5 @@ public final class NodeUseWriter {
   private void refused(String node, Throwable failure) {
     failed.increment();
     LOG.info("cannot write how GPUs of node {} are used, will retry: {}", node, failure.toString());
-  }
-
-  private static String patch(Seen seen, String text) {
-    var annotations = new JsonObject();
-    if (text.isEmpty()) {
-      annotations.putNull(Names.GPU_USE);
-    } else {
-      annotations.put(Names.GPU_USE, text);
-    }
-    return new JsonObject()
-        .put(
-            "metadata",
-            new JsonObject()
-                .put("resourceVersion", seen.resourceVersion())
-                .put("annotations", annotations))
-        .encode();
   }
 }

@@ -31,7 +31,7 @@ import org.slf4j.LoggerFactory;
 public final class StartupTaints {
   private static final Logger LOG = LoggerFactory.getLogger(StartupTaints.class);
 
-  private final Patcher patcher;
+  private final NodePatcher patcher;
   private final BooleanSupplier deciding;
   private final LongSupplier clockMs;
   private final Map<String, TaintedNode> tainted = new HashMap<>();
@@ -40,11 +40,6 @@ public final class StartupTaints {
   private final Counter lifted;
   private final Counter failed;
 
-  /** Writes to a Node; the result is completed on the Ledger's loop. */
-  public interface Patcher {
-    Future<?> patch(String node, String jsonPatch);
-  }
-
   /** What a node's healthy GPUs are advertised under, by its last report. */
   private record Serving(Set<String> resources, long atMs) {}
 
@@ -52,7 +47,10 @@ public final class StartupTaints {
    * @param deciding whether this extender may decide at all, as a leader does
    */
   public StartupTaints(
-      Patcher patcher, BooleanSupplier deciding, LongSupplier clockMs, ExtenderMetrics metrics) {
+      NodePatcher patcher,
+      BooleanSupplier deciding,
+      LongSupplier clockMs,
+      ExtenderMetrics metrics) {
     this.patcher = patcher;
     this.deciding = deciding;
     this.clockMs = clockMs;

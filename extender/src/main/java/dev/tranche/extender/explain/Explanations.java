@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** What was decided of late, and on what grounds, for whoever asks why. */
 public final class Explanations {
   /** So many of the nodes that lost are kept per pod. */
-  static final int NODES_MAX = 8;
+  public static final int NODES_MAX = 8;
 
   /** Once a pod is bound, so many: the question is then mostly about the node that it is on. */
   static final int NODES_OF_BOUND_MAX = 3;

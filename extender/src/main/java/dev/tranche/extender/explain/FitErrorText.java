@@ -18,7 +18,7 @@ public final class FitErrorText {
   private FitErrorText() {}
 
   /** {@code gpu 0: 1 of 10 replicas free, needs 3}. */
-  static String gpu(NodeFit evaluation, GpuView gpu) {
+  public static String gpu(NodeFit evaluation, GpuView gpu) {
     String free =
         "gpu %d: %d of %d replicas free, needs %s"
             .formatted(gpu.index(), gpu.freeReplicas(), gpu.replicas(), needs(evaluation));
@@ -58,7 +58,7 @@ public final class FitErrorText {
    * What the most roomy of those GPUs of a node that may serve the pod could take, in replicas; the
    * node's sum may be more.
    */
-  static int largestHole(NodeFit evaluation) {
+  public static int largestHole(NodeFit evaluation) {
     return evaluation.gpus().stream()
         .filter(g -> g.freeClients() > 0 && Placer.ineligible(evaluation.ask(), g).isEmpty())
         .mapToInt(g -> Math.min(g.freeReplicas(), g.replicasByMemory()))

@@ -16,8 +16,8 @@ import java.util.Map;
  * @param byReason in the order of the checks
  */
 public record Refusals(List<NodeFit> nearest, int count, Map<Reason, Integer> byReason) {
-  static final int NODES_MAX = 8;
-  static final Refusals NONE = new Refusals(List.of(), 0, Map.of());
+  public static final int NODES_MAX = 8;
+  public static final Refusals NONE = new Refusals(List.of(), 0, Map.of());
 
   public static Refusals of(List<NodeFit> refused) {
     var shown = new EnumMap<Reason, List<NodeFit>>(Reason.class);

@@ -1,5 +1,6 @@
 package dev.tranche.extender.http;
 
+import com.fasterxml.jackson.annotation.JsonProperty;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.verb.Preempt;
@@ -38,6 +39,23 @@ public final class ExtenderV1 {
       String podName, String podNamespace, String podUid, String node) {
     public String key() {
       return podNamespace + "/" + podName;
+    }
+  }
+
+  /** The victims on a node, by uid. */
+  record MetaVictims(
+      @JsonProperty("Pods") @Nullable List<MetaPod> pods,
+      @JsonProperty("NumPDBViolations") long violations) {
+    record MetaPod(@JsonProperty("UID") String uid) {}
+
+    static MetaVictims of(Preempt.OfNode victims) {
+      return new MetaVictims(
+          victims.uids().stream().map(MetaPod::new).toList(), victims.violations());
+    }
+
+    Preempt.OfNode read() {
+      return new Preempt.OfNode(
+          pods == null ? List.of() : pods.stream().map(MetaPod::uid).toList(), violations);
     }
   }
 

@@ -1,99 +1,67 @@
 package dev.tranche.extender.http;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.fasterxml.jackson.annotation.JsonProperty;
+import com.fasterxml.jackson.core.JsonProcessingException;
+import dev.tranche.extender.http.ExtenderV1.MetaVictims;
 import dev.tranche.extender.placement.Reason;
 import dev.tranche.extender.verb.Filter;
 import dev.tranche.extender.verb.Preempt;
+import dev.tranche.extender.watch.PodFields;
 import io.vertx.core.buffer.Buffer;
-import java.io.ByteArrayOutputStream;
-import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
 /** Writes answers as bytes, with the capitalised keys of kube-scheduler's types. */
 public final class ExtenderWriter {
-  private static final JsonFactory FACTORY = new JsonFactory();
-
   private ExtenderWriter() {}
 
-  @FunctionalInterface
-  private interface Body {
-    void write(JsonGenerator json) throws IOException;
-  }
+  private record FilterResult(
+      @JsonProperty("NodeNames") List<String> nodeNames,
+      @JsonProperty("FailedNodes") Map<String, String> failed,
+      @JsonProperty("FailedAndUnresolvableNodes") Map<String, String> unresolvable,
+      @JsonProperty("Error") String error) {}
+
+  private record HostPriority(
+      @JsonProperty("Host") String host, @JsonProperty("Score") int score) {}
+
+  private record PreemptionResult(
+      @JsonProperty("NodeNameToMetaVictims") Map<String, MetaVictims> victims) {}
+
+  private record Failure(@JsonProperty("Error") String sentence) {}
 
   public static Buffer filter(Filter.Answer answer) {
     return switch (answer) {
       case Filter.Answer.Undecided(String error) -> error(error);
       case Filter.Answer.Nodes(List<String> nodes, Map<String, Reason> refused) ->
-          bytes(json -> nodes(json, nodes, refused));
+          bytes(new FilterResult(nodes, sentences(refused, false), sentences(refused, true), ""));
     };
   }
 
-  private static void nodes(JsonGenerator json, List<String> nodes, Map<String, Reason> refused)
-      throws IOException {
-    json.writeStartObject();
-    json.writeArrayFieldStart("NodeNames");
-    for (String node : nodes) {
-      json.writeString(node);
-    }
-    json.writeEndArray();
-    refusals(json, "FailedNodes", refused, false);
-    refusals(json, "FailedAndUnresolvableNodes", refused, true);
-    json.writeStringField("Error", "");
-    json.writeEndObject();
-  }
-
-  private static void refusals(
-      JsonGenerator json, String key, Map<String, Reason> refused, boolean unresolvable)
-      throws IOException {
-    json.writeObjectFieldStart(key);
-    for (var entry : refused.entrySet()) {
-      if (entry.getValue().unresolvable() == unresolvable) {
-        json.writeStringField(entry.getKey(), entry.getValue().sentence());
-      }
-    }
-    json.writeEndObject();
+  private static Map<String, String> sentences(Map<String, Reason> refused, boolean unresolvable) {
+    var sentences = new LinkedHashMap<String, String>();
+    refused.forEach(
+        (node, reason) -> {
+          if (reason.unresolvable() == unresolvable) {
+            sentences.put(node, reason.sentence());
+          }
+        });
+    return sentences;
   }
 
   /** A HostPriorityList. */
   public static Buffer scores(Map<String, Integer> scores) {
     return bytes(
-        json -> {
-          json.writeStartArray();
-          for (var entry : scores.entrySet()) {
-            json.writeStartObject();
-            json.writeStringField("Host", entry.getKey());
-            json.writeNumberField("Score", entry.getValue());
-            json.writeEndObject();
-          }
-          json.writeEndArray();
-        });
+        scores.entrySet().stream().map(e -> new HostPriority(e.getKey(), e.getValue())).toList());
   }
 
   /** An ExtenderPreemptionResult: what is not in it is dropped. */
   public static Buffer victims(Map<String, Preempt.OfNode> byNode) {
-    return bytes(
-        json -> {
-          json.writeStartObject();
-          json.writeObjectFieldStart("NodeNameToMetaVictims");
-          for (var entry : byNode.entrySet()) {
-            json.writeObjectFieldStart(entry.getKey());
-            json.writeArrayFieldStart("Pods");
-            for (String uid : entry.getValue().uids()) {
-              json.writeStartObject();
-              json.writeStringField("UID", uid);
-              json.writeEndObject();
-            }
-            json.writeEndArray();
-            json.writeNumberField("NumPDBViolations", entry.getValue().violations());
-            json.writeEndObject();
-          }
-          json.writeEndObject();
-          json.writeEndObject();
-        });
+    var victims = new LinkedHashMap<String, MetaVictims>();
+    byNode.forEach((node, of) -> victims.put(node, MetaVictims.of(of)));
+    return bytes(new PreemptionResult(victims));
   }
 
   /** An ExtenderBindingResult. */
@@ -103,21 +71,14 @@ public final class ExtenderWriter {
 
   /** The one field that a result of filter and of bind have in common. */
   public static Buffer error(String sentence) {
-    return bytes(
-        json -> {
-          json.writeStartObject();
-          json.writeStringField("Error", sentence);
-          json.writeEndObject();
-        });
+    return bytes(new Failure(sentence));
   }
 
-  private static Buffer bytes(Body body) {
-    var out = new ByteArrayOutputStream(1_024);
-    try (JsonGenerator json = FACTORY.createGenerator(out)) {
-      body.write(json);
-    } catch (IOException impossible) {
+  private static Buffer bytes(Object answer) {
+    try {
+      return Buffer.buffer(PodFields.JSON.writeValueAsBytes(answer));
+    } catch (JsonProcessingException impossible) {
       throw new UncheckedIOException("memory cannot fail", impossible);
     }
-    return Buffer.buffer(out.toByteArray());
   }
 }

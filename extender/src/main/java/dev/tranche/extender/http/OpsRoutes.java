@@ -125,7 +125,7 @@ public final class OpsRoutes {
   }
 
   private Void write(Inspection now, HttpServerResponse to, boolean packed) throws IOException {
-    OutputStream pieces = new PageStreamer(to);
+    OutputStream pieces = PageStreamer.to(to);
     OutputStream body = packed ? new GZIPOutputStream(pieces, PACKED_BYTES) : pieces;
     gpus.show(now, gpuMetrics && !readiness.closed());
     registry.scrape(body, METRICS_TYPE);

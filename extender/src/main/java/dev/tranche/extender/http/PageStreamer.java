@@ -3,6 +3,7 @@ package dev.tranche.extender.http;
 import io.vertx.core.Future;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerResponse;
+import java.io.BufferedOutputStream;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.util.concurrent.ExecutionException;
@@ -20,34 +21,28 @@ final class PageStreamer extends OutputStream {
   private static final long TAKEN_S_MAX = 20;
 
   private final HttpServerResponse response;
-  private Buffer piece = Buffer.buffer(PIECE_BYTES);
 
-  PageStreamer(HttpServerResponse response) {
+  private PageStreamer(HttpServerResponse response) {
     this.response = response.setChunked(true);
+  }
+
+  static OutputStream to(HttpServerResponse response) {
+    return new BufferedOutputStream(new PageStreamer(response), PIECE_BYTES);
   }
 
   @Override
   public void write(int octet) throws IOException {
-    piece.appendByte((byte) octet);
-    sendIfFull();
+    write(new byte[] {(byte) octet}, 0, 1);
   }
 
   @Override
   public void write(byte[] bytes, int offset, int length) throws IOException {
-    piece.appendBytes(bytes, offset, length);
-    sendIfFull();
-  }
-
-  private void sendIfFull() throws IOException {
-    if (piece.length() >= PIECE_BYTES) {
-      taken(response.write(piece));
-      piece = Buffer.buffer(PIECE_BYTES);
-    }
+    taken(response.write(Buffer.buffer(length).appendBytes(bytes, offset, length)));
   }
 
   @Override
   public void close() throws IOException {
-    taken(response.end(piece));
+    taken(response.end());
   }
 
   private static void taken(Future<Void> written) throws IOException {

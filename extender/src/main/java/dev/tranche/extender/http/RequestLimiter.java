@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
  * How much may wait for the one loop at once: more is refused before its body is read. The loop
  * alone uses it.
  */
-final class RequestLimiter {
+public final class RequestLimiter {
   /** A Pod is 1.5 MiB at most, and 15,000 node names are about 1 MiB. */
   static final int BODY_BYTES_MAX = 4 << 20;
 
@@ -27,7 +27,7 @@ final class RequestLimiter {
    * The chart's httpTimeout is 10 s, and an answer after that is wasted: so long for the body, and
    * the rest for the decision.
    */
-  static final long READ_WITHIN_MS = 5_000;
+  public static final long READ_WITHIN_MS = 5_000;
 
   private final Set<Pass> inside = Collections.newSetFromMap(new IdentityHashMap<>());
   private long bytes;

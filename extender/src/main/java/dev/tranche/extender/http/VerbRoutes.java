@@ -33,8 +33,8 @@ public final class VerbRoutes {
           + " KubeSchedulerConfiguration";
 
   private static final String NOT_CACHE_CAPABLE_TO_PREEMPT =
-      "the request has no NodeNameToMetaVictims: set nodeCacheCapable: true for this extender in the"
-          + " KubeSchedulerConfiguration";
+      "the request has no NodeNameToMetaVictims: set nodeCacheCapable: true for this extender in"
+          + " the KubeSchedulerConfiguration";
 
   private static final String OVERLOADED =
       "too many requests wait for the extender; this one is tried again";
@@ -57,16 +57,6 @@ public final class VerbRoutes {
   private final ExtenderMetrics metrics;
 
   public VerbRoutes(
-      ExtenderReader reader,
-      Filter filter,
-      Prioritize prioritize,
-      Bind bind,
-      Preempt preempt,
-      ExtenderMetrics metrics) {
-    this(reader, filter, prioritize, bind, preempt, metrics, RequestLimiter.READ_WITHIN_MS);
-  }
-
-  VerbRoutes(
       ExtenderReader reader,
       Filter filter,
       Prioritize prioritize,

@@ -27,18 +27,19 @@ public final class ExtenderMetrics {
           .mapToObj(ms -> Duration.ofNanos((long) (ms * 1e6)))
           .toArray(Duration[]::new);
 
+  public final Counter neutralPrioritizes;
+  public final Counter bindsWithoutRoom;
+  public final Counter ackTimeouts;
+  public final Counter drifts;
+  public final Counter expiredHolds;
+  public final Counter wakeUps;
+  public final Counter waitingEvicted;
+
   private final MeterRegistry registry;
   private final Map<Verb, Timer> decided;
   private final Map<Verb, Timer> failed;
   private final Map<Verb, Counter> shed;
   private final Map<Reason, Counter> denied;
-  private final Counter neutral;
-  private final Counter withoutRoom;
-  private final Counter ackTimeouts;
-  private final Counter drifts;
-  private final Counter expired;
-  private final Counter wakeUps;
-  private final Counter waitingEvicted;
   private final Counter preemptKept;
   private final Counter preemptDropped;
   private final AtomicLong clientStartS = new AtomicLong();
@@ -63,11 +64,11 @@ public final class ExtenderMetrics {
     failed = each(Verb.class, verb -> timer(verb, "error"));
     shed = each(Verb.class, this::sheds);
     denied = each(Reason.class, this::denials);
-    neutral =
+    neutralPrioritizes =
         counter(
             "tranche.extender.prioritize.neutral",
             "Prioritize calls answered with equal scores, since nothing could be decided.");
-    withoutRoom =
+    bindsWithoutRoom =
         counter(
             "tranche.extender.bind.without.room",
             "Binds refused because the room had gone since filter.");
@@ -78,7 +79,8 @@ public final class ExtenderMetrics {
     drifts =
         counter(
             "tranche.extender.drift", "Pods that the kubelet gave other GPUs than were assigned.");
-    expired = counter("tranche.extender.holds.expired", "Tentative holds that were never bound.");
+    expiredHolds =
+        counter("tranche.extender.holds.expired", "Tentative holds that were never bound.");
     wakeUps =
         counter("tranche.extender.wake.ups", "Nodes patched so that rejected pods are tried.");
     preemptKept = preemptNodes("kept");
@@ -107,7 +109,8 @@ public final class ExtenderMetrics {
 
   private Counter sheds(Verb verb) {
     String help =
-        "Requests refused unread because too many wait or they are too large, or cut off because their body was too slow.";
+        "Requests refused unread because too many wait or they are too large, or cut off because"
+            + " their body was too slow.";
     return counter("tranche.extender.verbs.shed", help, "verb", verb.toString());
   }
 
@@ -185,30 +188,6 @@ public final class ExtenderMetrics {
     Objects.requireNonNull(denied.get(reason)).increment();
   }
 
-  public void neutralPrioritize() {
-    neutral.increment();
-  }
-
-  public void bindWithoutRoom() {
-    withoutRoom.increment();
-  }
-
-  public void ackTimeout() {
-    ackTimeouts.increment();
-  }
-
-  public void drift() {
-    drifts.increment();
-  }
-
-  public void expired() {
-    expired.increment();
-  }
-
-  public void wakeUp() {
-    wakeUps.increment();
-  }
-
   private Counter preemptNodes(String outcome) {
     String help =
         "Nodes that preemption was offered: kept with victims that free a GPU, or dropped.";
@@ -218,9 +197,5 @@ public final class ExtenderMetrics {
   public void preempted(int kept, int dropped) {
     preemptKept.increment(kept);
     preemptDropped.increment(dropped);
-  }
-
-  public void waitingEvicted() {
-    waitingEvicted.increment();
   }
 }

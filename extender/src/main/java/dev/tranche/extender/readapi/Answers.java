@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi;
 
-import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.http.InspectionCache;
 import dev.tranche.extender.readapi.query.ListQuery;
@@ -8,9 +7,11 @@ import dev.tranche.extender.readapi.query.ListQuery.Field;
 import dev.tranche.extender.readapi.query.ListQuery.Parsed;
 import dev.tranche.extender.readapi.query.Page;
 import dev.tranche.extender.readapi.query.Problem;
+import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.readapi.row.ExplainJson;
 import dev.tranche.extender.readapi.row.GpuJson;
 import dev.tranche.extender.readapi.row.PodJson;
+import dev.tranche.extender.readapi.row.PodState;
 import dev.tranche.extender.readapi.row.Snapshot;
 import dev.tranche.extender.readapi.row.Snapshot.PodRow;
 import dev.tranche.extender.readapi.row.SummaryJson;
@@ -110,23 +111,20 @@ final class Answers {
 
   Future<Answer> of(Route route, MultiMap parameters, Buffer body) {
     Instant now = Instant.now();
-    return switch (route) {
-      case Route.Summary() ->
-          list(List.of(), parameters, (seen, query) -> summary.of(seen, query, now));
-      case Route.Gpus() ->
-          list(GpuJson.FIELDS, parameters, (seen, query) -> gpus(seen, query, now));
-      case Route.Pods() ->
-          list(PodJson.FIELDS, parameters, (seen, query) -> pods(seen, query, now));
-      case Route.Pod(String namespace, String name) -> pod(namespace, name, parameters);
+    return switch (route.kind()) {
+      case SUMMARY -> list(List.of(), parameters, (seen, query) -> summary.of(seen, query, now));
+      case GPUS -> list(GpuJson.FIELDS, parameters, (seen, query) -> gpus(seen, query, now));
+      case PODS -> list(PodJson.FIELDS, parameters, (seen, query) -> pods(seen, query, now));
+      case POD -> pod(route.namespace(), route.name(), parameters);
       // It can be read from now on, and then never ends.
-      case Route.Stream() ->
+      case STREAM ->
           unknownParameter(parameters)
               .map(Future::succeededFuture)
               .orElseGet(
                   () -> whenReady(() -> Future.succeededFuture(new Answer.Found(Buffer.buffer()))));
-      case Route.History() -> whenReady(() -> histories.of(parameters));
-      case Route.WhatIf() -> whenReady(() -> whatIfs.of(parameters, body));
-      case Route.OpenApi() ->
+      case HISTORY -> whenReady(() -> histories.of(parameters));
+      case WHAT_IF -> whenReady(() -> whatIfs.of(parameters, body));
+      case OPENAPI ->
           Future.succeededFuture(
               unknownParameter(parameters).orElseGet(() -> new Answer.Found(document)));
     };
@@ -232,7 +230,7 @@ final class Answers {
 
   /** kube-scheduler may have excluded nodes before it asked us. */
   private Future<Optional<String>> message(JsonObject explained, String key) {
-    return "waiting".equals(explained.getString("state"))
+    return PodState.WAITING.toString().equals(explained.getString("state"))
         ? schedulerMessages.apply(key)
         : Future.succeededFuture(Optional.empty());
   }

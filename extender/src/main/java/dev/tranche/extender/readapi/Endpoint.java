@@ -5,6 +5,7 @@ import dev.tranche.extender.readapi.query.KubernetesStatus;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.readapi.stream.StreamReader;
 import dev.tranche.extender.readapi.table.Output;
+import dev.tranche.extender.state.Loop;
 import io.vertx.core.Future;
 import io.vertx.core.Handler;
 import io.vertx.core.MultiMap;
@@ -140,7 +141,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
       Runnable seen) {
     HttpServerResponse response = request.response();
     if (refusal == null && !response.ended() && !response.closed()) {
-      if (route instanceof Route.Stream) {
+      if (route.kind() == Route.Kind.STREAM) {
         request.resume();
         streamed(request, route, deadline, seen);
       } else {
@@ -157,10 +158,7 @@ final class Endpoint implements Handler<HttpServerRequest> {
 
   /** Completed on the loop of the request. */
   private <T> Future<T> onLoop(Future<T> elsewhere) {
-    var context = vertx.getOrCreateContext();
-    Promise<T> promise = Promise.promise();
-    elsewhere.onComplete(result -> context.runOnContext(here -> promise.handle(result)));
-    return promise.future();
+    return new Loop(vertx.getOrCreateContext()).here(elsewhere);
   }
 
   private void bounded(HttpServerRequest request, Route route, long deadline) {

@@ -1,12 +1,12 @@
 package dev.tranche.extender.readapi;
 
 import dev.tranche.api.Names;
+import dev.tranche.extender.ledger.PodDraft;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.readapi.query.Problem;
 import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.PodSelection;
-import dev.tranche.extender.watch.PodReader;
-import io.fabric8.kubernetes.api.model.Affinity;
+import dev.tranche.extender.watch.PodFields;
 import io.fabric8.kubernetes.api.model.ObjectMeta;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.client.utils.Serialization;
@@ -65,7 +65,9 @@ final class PodBody {
   }
 
   private Parsed read(Pod pod) {
-    Optional<PodFacts> facts = PodReader.read(pod, resources);
+    PodFields fields = PodFields.of(pod);
+    PodDraft draft = fields.draft();
+    Optional<PodFacts> facts = draft.facts(resources);
     if (facts.isEmpty()) {
       String fraction = pod.getMetadata().getAnnotations().get(Names.GPU_FRACTION);
       return fraction == null
@@ -78,7 +80,7 @@ final class PodBody {
               fraction,
               "a share that the webhook has turned into a request; send " + ALLOWED);
     }
-    return new Parsed.Valid(facts.get(), choosy(pod), PodReader.host(pod), PodSelection.of(pod));
+    return new Parsed.Valid(facts.get(), fields.choosy(), draft.host(), PodSelection.of(pod));
   }
 
   /** A pod that is made by {@code generateName} has none yet. */
@@ -96,29 +98,6 @@ final class PodBody {
     if (meta.getUid() == null) {
       meta.setUid(UUID.randomUUID().toString());
     }
-  }
-
-  /** As filter reads it of kube-scheduler's request. */
-  private static boolean choosy(Pod pod) {
-    Affinity affinity = pod.getSpec().getAffinity();
-    boolean prefers =
-        affinity != null
-            && ((affinity.getNodeAffinity() != null
-                    && !affinity
-                        .getNodeAffinity()
-                        .getPreferredDuringSchedulingIgnoredDuringExecution()
-                        .isEmpty())
-                || (affinity.getPodAffinity() != null
-                    && !affinity
-                        .getPodAffinity()
-                        .getPreferredDuringSchedulingIgnoredDuringExecution()
-                        .isEmpty())
-                || (affinity.getPodAntiAffinity() != null
-                    && !affinity
-                        .getPodAntiAffinity()
-                        .getPreferredDuringSchedulingIgnoredDuringExecution()
-                        .isEmpty()));
-    return prefers || !pod.getSpec().getTopologySpreadConstraints().isEmpty();
   }
 
   private static Parsed refused(String field, String value, String allowed) {

@@ -54,12 +54,12 @@ final class Rendering {
   }
 
   private static Optional<Text> text(Route route) {
-    return switch (route) {
-      case Route.Summary() -> Optional.of(Text.NODES);
-      case Route.Gpus() -> Optional.of(Text.GPUS);
-      case Route.Pods() -> Optional.of(Text.PODS);
-      case Route.Pod(String namespace, String name) -> Optional.of(Text.POD);
-      case Route.WhatIf() -> Optional.of(Text.WHAT_IF);
+    return switch (route.kind()) {
+      case SUMMARY -> Optional.of(Text.NODES);
+      case GPUS -> Optional.of(Text.GPUS);
+      case PODS -> Optional.of(Text.PODS);
+      case POD -> Optional.of(Text.POD);
+      case WHAT_IF -> Optional.of(Text.WHAT_IF);
       default -> Optional.empty();
     };
   }

@@ -8,8 +8,13 @@ import io.vertx.core.Future;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 
-/** Wakes rejected pods at each tick: all of them once, then those that have room now. */
+/**
+ * Wakes rejected pods at each tick: all of them once whenever we begin to decide, then those that
+ * have room now. Which pods wait for what was known to the replica that rejected them, and to that
+ * process only. Confined to the loop.
+ */
 public final class PodWaker {
   private final ReadinessGate readiness;
   private final Ledger ledger;
@@ -18,7 +23,9 @@ public final class PodWaker {
   private final Function<String, Future<?>> patch;
   private final ExtenderMetrics metrics;
   private final LongSupplier clockMs;
-  private final FirstWake firstWake = new FirstWake();
+  private boolean firstWakeDue = true;
+  private long firstWakeAtMs = Long.MIN_VALUE / 2;
+  private @Nullable Future<?> firstWake;
 
   /**
    * @param patch changes a node of that name, so that kube-scheduler tries rejected pods again
@@ -42,9 +49,27 @@ public final class PodWaker {
 
   /** After what is due has been applied. */
   public void tick() {
-    boolean decides = readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty();
-    firstWake.tick(decides, clockMs.getAsLong(), this::anyNode, this::wake);
+    if (readiness.notDeciding().or(readiness::awaitingFirstReports).isEmpty()) {
+      wakeAllOnce(clockMs.getAsLong());
+    } else {
+      firstWakeDue = true;
+      firstWake = null;
+    }
     waiting.wake(evaluator::policyOf, clockMs, this::wake);
+  }
+
+  /** Tried again a second later if it fails. */
+  private void wakeAllOnce(long nowMs) {
+    if (firstWake != null && firstWake.isComplete()) {
+      firstWakeDue = firstWake.failed();
+      firstWake = null;
+    }
+    if (firstWakeDue
+        && firstWake == null
+        && nowMs - firstWakeAtMs >= UnschedulablePods.BETWEEN_MS) {
+      firstWakeAtMs = nowMs;
+      firstWake = anyNode().<Future<?>>map(this::wake).orElse(null);
+    }
   }
 
   private Optional<String> anyNode() {
@@ -54,7 +79,7 @@ public final class PodWaker {
   }
 
   private Future<?> wake(String node) {
-    metrics.wakeUp();
+    metrics.wakeUps.increment();
     return patch.apply(node);
   }
 }

@@ -46,14 +46,10 @@ public final class ReadinessGate {
     syncedAtMs = clockMs.getAsLong();
   }
 
-  /** Nothing is decided while this returns a sentence. */
-  public void closeWhile(Supplier<Optional<String>> reason) {
-    closed = reason;
-  }
-
   /**
-   * As {@link #closeWhile(Supplier)}, for what may be lost and won again, such as leadership.
+   * Nothing is decided while leadership, or the like, is missing.
    *
+   * @param reason why it is missing, as a sentence
    * @param number another one each time that it is won; both are asked on any thread
    */
   public void closeWhile(Supplier<Optional<String>> reason, LongSupplier number) {

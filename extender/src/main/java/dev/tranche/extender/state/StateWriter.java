@@ -126,7 +126,7 @@ public final class StateWriter {
         case Decision.Retract(String node, String uid) -> nodes.retract(node, uid);
         case Decision.RoomGrew(String node) -> waiting.changed(node);
         case Decision.Drifted(String node, String key, var assigned, var actual) -> {
-          metrics.drift();
+          metrics.drifts.increment();
           LOG.warn(
               "pod {} on node {} was assigned {} but the kubelet gave it {}",
               key,
@@ -136,7 +136,7 @@ public final class StateWriter {
         }
         case Decision.CheckPod check -> podChecks.check(check, clockMs.getAsLong(), this::apply);
         case Decision.Expired(String node, String key) -> {
-          metrics.expired();
+          metrics.expiredHolds.increment();
           LOG.debug("the hold of pod {} on node {} was never bound", key, node);
         }
       }

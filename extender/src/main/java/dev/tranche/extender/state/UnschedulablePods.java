@@ -149,7 +149,7 @@ public final class UnschedulablePods {
     pods.put(pod.uid(), rejected);
     while (pods.size() > PODS_MAX || chars > CHARS_MAX) {
       forget(pods.keySet().iterator().next());
-      metrics.waitingEvicted();
+      metrics.waitingEvicted.increment();
     }
   }
 

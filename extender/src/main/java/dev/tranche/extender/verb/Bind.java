@@ -174,7 +174,7 @@ public final class Bind {
     if (awaiting.isPresent()) {
       return error(awaiting.get());
     }
-    metrics.bindWithoutRoom();
+    metrics.bindsWithoutRoom.increment();
     return error("node " + now.node() + " has no room for pod " + pod.key() + " any more");
   }
 
@@ -206,7 +206,7 @@ public final class Bind {
   }
 
   private Optional<String> unacknowledged(PodFacts pod, String node, Throwable late) {
-    metrics.ackTimeout();
+    metrics.ackTimeouts.increment();
     state.apply(new Event.BindFailed(pod.uid()));
     return Optional.of(
         "node %s did not acknowledge the assignment of pod %s: %s"

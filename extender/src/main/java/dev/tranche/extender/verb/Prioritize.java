@@ -62,7 +62,7 @@ public final class Prioritize {
   }
 
   private Map<String, Integer> equal(List<String> names) {
-    metrics.neutralPrioritize();
+    metrics.neutralPrioritizes.increment();
     var scores = new LinkedHashMap<String, Integer>();
     names.forEach(name -> scores.put(name, Scores.NEUTRAL));
     return scores;

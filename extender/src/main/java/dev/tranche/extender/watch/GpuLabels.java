@@ -11,6 +11,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -56,6 +57,9 @@ public final class GpuLabels {
 
   private static final Set<String> ALL =
       Stream.concat(OURS.stream(), DISCOVERY.stream()).collect(Collectors.toUnmodifiableSet());
+
+  /** What no label may hold, but for spaces. */
+  private static final Pattern INVALID = Pattern.compile("[^A-Za-z0-9_. -]");
 
   private GpuLabels() {}
 
@@ -139,23 +143,9 @@ public final class GpuLabels {
     return sane(gpu.getModel()) + profile + (suffixed ? "-SHARED" : "");
   }
 
-  /** What a label may hold, with a dash for spaces; by hand, since each report asks eight times. */
+  /** What a label may hold, with a dash for spaces. */
   private static String sane(String text) {
-    var kept = new StringBuilder(text.length());
-    boolean gap = false;
-    for (int i = 0; i < text.length(); i++) {
-      char c = text.charAt(i);
-      if (c == ' ') {
-        gap = !kept.isEmpty();
-      } else if ((c >= 'a' && c <= 'z')
-          || (c >= 'A' && c <= 'Z')
-          || (c >= '0' && c <= '9')
-          || "-_.".indexOf(c) >= 0) {
-        kept.append(gap ? "-" : "").append(c);
-        gap = false;
-      }
-    }
-    return kept.toString();
+    return INVALID.matcher(text).replaceAll("").strip().replaceAll(" +", "-");
   }
 
   /**

@@ -5,7 +5,6 @@ import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.api.model.KubernetesResourceList;
 import io.fabric8.kubernetes.api.model.ListMeta;
 import io.fabric8.kubernetes.api.model.Status;
-import io.fabric8.kubernetes.api.model.WatchEvent;
 import io.fabric8.kubernetes.client.utils.KubernetesSerialization;
 import java.io.IOException;
 import java.io.InputStream;
@@ -51,8 +50,7 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
    *
    * @param contentType null: JSON
    */
-  dev.tranche.extender.watch.WatchEvent.Page<T> page(InputStream body, @Nullable String contentType)
-      throws IOException {
+  WatchEvent.Page<T> page(InputStream body, @Nullable String contentType) throws IOException {
     if (contentType == null || !contentType.startsWith(PROTOBUF)) {
       KubernetesResourceList<M> list = json.unmarshal(body, kind.listType());
       ListMeta meta = list.getMetadata();
@@ -66,7 +64,7 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
       throw new IOException("no protobuf of Kubernetes, whatever its content type says");
     }
     var in = CodedInputStream.newInstance(body, OBJECT_BYTES);
-    var items = new ArrayList<dev.tranche.extender.watch.WatchEvent<T>>();
+    var items = new ArrayList<WatchEvent<T>>();
     var meta = new String[] {"", ""};
     unwrap(
         in,
@@ -82,18 +80,18 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
     return page(items, meta[0], meta[1]);
   }
 
-  private static <T extends WatchedObject> dev.tranche.extender.watch.WatchEvent.Page<T> page(
-      List<dev.tranche.extender.watch.WatchEvent<T>> objects, String version, String next) {
+  private static <T extends WatchedObject> WatchEvent.Page<T> page(
+      List<WatchEvent<T>> objects, String version, String next) {
     var items = new ArrayList<T>(objects.size());
-    var unread = new ArrayList<dev.tranche.extender.watch.WatchEvent.Unread<T>>();
-    for (dev.tranche.extender.watch.WatchEvent<T> object : objects) {
+    var unread = new ArrayList<WatchEvent.Unread<T>>();
+    for (WatchEvent<T> object : objects) {
       switch (object) {
-        case dev.tranche.extender.watch.WatchEvent.Seen<T>(T item) -> items.add(item);
-        case dev.tranche.extender.watch.WatchEvent.Unread<T> other -> unread.add(other);
+        case WatchEvent.Seen<T>(T item) -> items.add(item);
+        case WatchEvent.Unread<T> other -> unread.add(other);
         default -> throw new IllegalStateException("no list brings " + object);
       }
     }
-    return new dev.tranche.extender.watch.WatchEvent.Page<>(items, unread, version, next);
+    return new WatchEvent.Page<>(items, unread, version, next);
   }
 
   private static boolean listMeta(CodedInputStream in, int number, String[] into)
@@ -110,26 +108,23 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
   }
 
   /** An embedded one; whatever is wrong with it, the next begins where it ends. */
-  private dev.tranche.extender.watch.WatchEvent<T> seen(String type, CodedInputStream in)
-      throws IOException {
+  private WatchEvent<T> seen(String type, CodedInputStream in) throws IOException {
     ByteBuffer message = in.readByteBuffer();
     try {
       ResourceKind.Reader<T> reader = Objects.requireNonNull(kind.ofMessage());
       return change(type, reader.read(CodedInputStream.newInstance(message.duplicate())));
     } catch (IOException | RuntimeException unreadable) {
-      return new dev.tranche.extender.watch.WatchEvent.Unread<>(
-          key(message), unreadable.toString(), type.equals("DELETED"));
+      return new WatchEvent.Unread<>(key(message), unreadable.toString(), type.equals("DELETED"));
     }
   }
 
-  private dev.tranche.extender.watch.WatchEvent<T> seen(String type, M object) {
+  private WatchEvent<T> seen(String type, M object) {
     try {
       return change(type, kind.ofModel().apply(object));
     } catch (RuntimeException unreadable) {
       var meta = object.getMetadata();
       String key = key(meta.getNamespace(), meta.getName());
-      return new dev.tranche.extender.watch.WatchEvent.Unread<>(
-          key, unreadable.toString(), type.equals("DELETED"));
+      return new WatchEvent.Unread<>(key, unreadable.toString(), type.equals("DELETED"));
     }
   }
 
@@ -160,26 +155,24 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
   }
 
   /** Reads one event of a watch. */
-  dev.tranche.extender.watch.WatchEvent<T> change(String text) {
-    WatchEvent event = json.unmarshal(text, WatchEvent.class);
+  WatchEvent<T> change(String text) {
+    var event = json.unmarshal(text, io.fabric8.kubernetes.api.model.WatchEvent.class);
     if (event.getObject() instanceof Status status) {
       int code = status.getCode() == null ? 0 : status.getCode();
-      return new dev.tranche.extender.watch.WatchEvent.Ended<>(
-          code, String.valueOf(status.getMessage()));
+      return new WatchEvent.Ended<>(code, String.valueOf(status.getMessage()));
     }
     M object = kind.type().cast(event.getObject());
     return event.getType().equals("BOOKMARK")
-        ? new dev.tranche.extender.watch.WatchEvent.Bookmark<>(
-            object.getMetadata().getResourceVersion())
+        ? new WatchEvent.Bookmark<>(object.getMetadata().getResourceVersion())
         : seen(event.getType(), object);
   }
 
   /** Reads one event of a watch. */
-  dev.tranche.extender.watch.WatchEvent<T> change(ByteBuffer message) throws IOException {
+  WatchEvent<T> change(ByteBuffer message) throws IOException {
     var in = CodedInputStream.newInstance(message);
     in.enableAliasing(true);
     var type = new StringBuilder();
-    var changes = new ArrayList<dev.tranche.extender.watch.WatchEvent<T>>(1);
+    var changes = new ArrayList<WatchEvent<T>>(1);
     ProtobufFields.fields(
         in,
         number ->
@@ -199,11 +192,10 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
     return changes.getFirst();
   }
 
-  private dev.tranche.extender.watch.WatchEvent<T> embedded(CodedInputStream in, String type)
-      throws IOException {
+  private WatchEvent<T> embedded(CodedInputStream in, String type) throws IOException {
     int limit = in.pushLimit(in.readRawVarint32());
     in.skipRawBytes(MAGIC.length);
-    var changes = new ArrayList<dev.tranche.extender.watch.WatchEvent<T>>(1);
+    var changes = new ArrayList<WatchEvent<T>>(1);
     ProtobufFields.fields(
         in,
         number ->
@@ -216,7 +208,7 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
     return changes.getFirst();
   }
 
-  private dev.tranche.extender.watch.WatchEvent<T> status(CodedInputStream in) throws IOException {
+  private WatchEvent<T> status(CodedInputStream in) throws IOException {
     var code = new int[1];
     var message = new StringBuilder();
     ProtobufFields.message(
@@ -233,15 +225,14 @@ final class ObjectDecoder<M extends HasMetadata, T extends WatchedObject> {
               }
               default -> false;
             });
-    return new dev.tranche.extender.watch.WatchEvent.Ended<>(code[0], message.toString());
+    return new WatchEvent.Ended<>(code[0], message.toString());
   }
 
-  private dev.tranche.extender.watch.WatchEvent<T> change(String type, T item) {
+  private WatchEvent<T> change(String type, T item) {
     return switch (type) {
-      case "DELETED" -> new dev.tranche.extender.watch.WatchEvent.Gone<>(item);
-      case "BOOKMARK" ->
-          new dev.tranche.extender.watch.WatchEvent.Bookmark<>(item.resourceVersion());
-      default -> new dev.tranche.extender.watch.WatchEvent.Seen<>(item);
+      case "DELETED" -> new WatchEvent.Gone<>(item);
+      case "BOOKMARK" -> new WatchEvent.Bookmark<>(item.resourceVersion());
+      default -> new WatchEvent.Seen<>(item);
     };
   }
 }

@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Reads of a Pod's protobuf message what {@link PodReader} reads of its JSON.
+ * Reads of a Pod's protobuf message what {@link PodFields} reads of its JSON.
  *
  * @see <a
  *     href="https://github.com/kubernetes/kubernetes/blob/v1.34.4/staging/src/k8s.io/api/core/v1/generated.proto">the

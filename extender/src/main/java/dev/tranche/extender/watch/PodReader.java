@@ -1,9 +1,5 @@
 package dev.tranche.extender.watch;
 
-import dev.tranche.extender.ledger.PodDraft;
-import dev.tranche.extender.ledger.PodFacts;
-import dev.tranche.extender.score.packing.HostRequest;
-import io.fabric8.kubernetes.api.model.Container;
 import io.fabric8.kubernetes.api.model.Pod;
 import io.fabric8.kubernetes.api.model.PodList;
 import io.fabric8.kubernetes.api.model.Quantity;
@@ -11,7 +7,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
-import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /** Reads of a Pod what we decide on. */
@@ -33,13 +28,7 @@ public final class PodReader {
   private static WatchedPod watched(Pod pod, List<String> resources, boolean packs) {
     String scheduler = Objects.requireNonNullElse(pod.getSpec().getSchedulerName(), "");
     String version = String.valueOf(pod.getMetadata().getResourceVersion());
-    return WatchedPod.of(draft(pod), version, scheduler, resources, packs);
-  }
-
-  private static Map<String, String> requests(Container container) {
-    return container.getResources() == null
-        ? Map.of()
-        : texts(container.getResources().getRequests());
+    return WatchedPod.of(PodFields.of(pod).draft(), version, scheduler, resources, packs);
   }
 
   static Map<String, String> texts(@Nullable Map<String, Quantity> quantities) {
@@ -48,61 +37,5 @@ public final class PodReader {
       quantities.forEach((resource, quantity) -> texts.put(resource, quantity.toString()));
     }
     return texts;
-  }
-
-  /** Empty if the pod asks for none of the resources. */
-  public static Optional<PodFacts> read(Pod pod, List<String> resources) {
-    return draft(pod).facts(resources);
-  }
-
-  /** What it requests beside GPUs. */
-  public static HostRequest host(Pod pod) {
-    return draft(pod).host();
-  }
-
-  private static PodDraft draft(Pod pod) {
-    var meta = pod.getMetadata();
-    var draft = new PodDraft().identity(meta.getNamespace(), meta.getName(), meta.getUid());
-    if (meta.getAnnotations() != null) {
-      meta.getAnnotations().forEach(draft::annotation);
-    }
-    standing(pod, draft);
-    draft.node(pod.getSpec().getNodeName());
-    if (pod.getStatus() != null && pod.getStatus().getPhase() != null) {
-      draft.phase(pod.getStatus().getPhase());
-    }
-    for (Container c : pod.getSpec().getInitContainers()) {
-      draft.initContainer(c.getName(), c.getRestartPolicy(), limits(c), requests(c));
-    }
-    for (Container c : pod.getSpec().getContainers()) {
-      draft.container(c.getName(), limits(c), requests(c));
-    }
-    return draft.overhead(texts(pod.getSpec().getOverhead()));
-  }
-
-  private static void standing(Pod pod, PodDraft draft) {
-    var meta = pod.getMetadata();
-    if (meta.getLabels() != null) {
-      meta.getLabels().forEach(draft::label);
-    }
-    if (meta.getCreationTimestamp() != null) {
-      draft.createdAt(meta.getCreationTimestamp());
-    }
-    draft.deletedAt(meta.getDeletionTimestamp());
-    if (pod.getSpec().getPriority() != null) {
-      draft.priority(pod.getSpec().getPriority());
-    }
-    if (pod.getStatus() != null) {
-      draft.nominatedNode(pod.getStatus().getNominatedNodeName());
-      if (pod.getStatus().getStartTime() != null) {
-        draft.startedAt(pod.getStatus().getStartTime());
-      }
-    }
-  }
-
-  private static Map<String, String> limits(Container container) {
-    return container.getResources() == null
-        ? Map.of()
-        : texts(container.getResources().getLimits());
   }
 }

@@ -1,7 +1,7 @@
 package dev.tranche.extender.watch;
 
+import dev.tranche.api.Backoff;
 import dev.tranche.extender.client.ApiClient;
-import dev.tranche.extender.client.Backoff;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import io.fabric8.kubernetes.api.model.HasMetadata;
 import io.fabric8.kubernetes.client.KubernetesClient;
@@ -24,6 +24,8 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.BiConsumer;
+import java.util.function.Consumer;
 import java.util.function.LongSupplier;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
@@ -42,6 +44,12 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private static final int UNPACKED_BYTES = 1 << 14;
   private static final long CALL_S_MAX = 30;
   private static final long LOOK_S = 5;
+
+  /** After a watch that has lasted. */
+  static final long SOON_MS = 250;
+
+  static final long LASTING_MS = 10_000;
+  static final long PAUSE_MS_MAX = 30_000;
 
   /** The API server ends a watch after that; so much later it has been lost unnoticed. */
   private static final int WATCH_S_MIN = 240;
@@ -62,15 +70,14 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
   private final Thread thread;
   private volatile boolean closed;
 
-  /** Told on one thread at a time. */
-  public interface Sink<T> {
-    void seen(T item);
-
-    void gone(String uid, String key);
-
-    /** Everything there was has been shown; after a lost watch also what had gone meanwhile. */
-    void listed();
-  }
+  /**
+   * Told on one thread at a time.
+   *
+   * @param gone uid and key
+   * @param listed everything there was has been shown; after a lost watch also what had gone
+   *     meanwhile
+   */
+  public record Sink<T>(Consumer<T> seen, BiConsumer<String, String> gone, Runnable listed) {}
 
   public <M extends HasMetadata> Reflector(
       KubernetesClient client,
@@ -94,27 +101,36 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
 
   private void run() {
     String version = "";
-    var again = new Backoff();
+    var again = new Backoff(2 * SOON_MS, PAUSE_MS_MAX);
     while (!closed) {
       long pauseMs;
       try {
         version = version.isEmpty() ? list() : version;
         long sinceMs = clockMs.getAsLong();
         version = watch(version);
-        pauseMs = again.afterWatch(clockMs.getAsLong() - sinceMs);
+        pauseMs = afterWatch(again, clockMs.getAsLong() - sinceMs);
       } catch (InterruptedException end) {
         return;
       } catch (ExecutionException | TimeoutException unreachable) {
         failed(unreachable);
-        pauseMs = again.afterFailure();
+        pauseMs = again.next();
       } catch (Throwable unreadable) {
         // Errors too: without this thread nothing of this kind is seen any more.
         version = "";
         failed(unreadable);
-        pauseMs = again.afterFailure();
+        pauseMs = again.next();
       }
       pause(pauseMs);
     }
+  }
+
+  /** One that only opens is no sign of health, and behind it comes a list of everything. */
+  static long afterWatch(Backoff again, long lastedMs) {
+    if (lastedMs < LASTING_MS) {
+      return again.next();
+    }
+    again.reset();
+    return SOON_MS;
   }
 
   private void failed(Throwable why) {
@@ -160,7 +176,7 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
       missing.forEach(this::gone);
     }
     health.heard();
-    sink.listed();
+    sink.listed().run();
     return page.resourceVersion();
   }
 
@@ -281,15 +297,15 @@ public final class Reflector<T extends WatchedObject> implements AutoCloseable {
         item.matters() ? known.put(item.key(), item.uid()) : known.remove(item.key());
     // After a lost watch, a name that was deleted and given again looks like an update.
     if (before != null && !before.equals(item.uid())) {
-      sink.gone(before, item.key());
+      sink.gone().accept(before, item.key());
     }
-    sink.seen(item);
+    sink.seen().accept(item);
   }
 
   private void gone(String key) {
     @Nullable String uid = known.remove(key);
     if (uid != null) {
-      sink.gone(uid, key);
+      sink.gone().accept(uid, key);
     }
   }
 

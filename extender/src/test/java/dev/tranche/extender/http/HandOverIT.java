@@ -68,7 +68,7 @@ final class HandOverIT {
     assertThat(second.from()).isEqualTo(first.from());
 
     verbs.world().synced();
-    verbs.world().readiness.closeWhile(() -> Optional.of("another leads"));
+    verbs.world().readiness.closeWhile(() -> Optional.of("another leads"), () -> 0);
     Answer third = ask(client, http, server.port());
     assertThat(third.from()).isEqualTo(first.from());
     assertThat(third.body()).contains("another leads");

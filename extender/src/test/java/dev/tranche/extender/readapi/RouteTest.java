@@ -10,7 +10,7 @@ final class RouteTest {
   @Test
   void onePod_isReadByTheRightOfAll() {
     Route route = Route.of("/api/v1/pods/team-a/trainer").orElseThrow();
-    assertThat(route).isEqualTo(new Route.Pod("team-a", "trainer"));
+    assertThat(route).isEqualTo(new Route(Route.Kind.POD, "team-a", "trainer"));
     assertThat(route.right()).isEqualTo("/api/v1/pods");
   }
 

@@ -24,7 +24,7 @@ final class FirstWakeTest {
   }
 
   private void start() {
-    world.readiness.closeWhile(() -> gate);
+    world.readiness.closeWhile(() -> gate, () -> 0);
     world.state.apply(new Event.NodeSeen(new NodeFacts("a", Set.of(), "", true)));
     world.report("a", new FakeWorld.Gpu("GPU-a", 0, 0));
   }

@@ -113,7 +113,7 @@ final class BindTest {
   void leadershipThatIsLostWhileTheNodeIsWaitedFor_endsTheBind() {
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     world.readiness.closeWhile(
-        () -> world.assigned.isEmpty() ? Optional.empty() : Optional.of("another leads"));
+        () -> world.assigned.isEmpty() ? Optional.empty() : Optional.of("another leads"), () -> 0);
     assertThat(bind("ns/p", "p")).hasValue("another leads");
     assertThat(world.ledger.hold("p")).isEmpty();
     assertThat(bind("ns/p", "p")).hasValue("another leads");

@@ -2,7 +2,6 @@ package dev.tranche.extender.verb;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
-import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Inspection;
 import dev.tranche.extender.explain.Inspector;
@@ -19,6 +18,7 @@ import dev.tranche.extender.load.Readings;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.placement.MemoryGuard;
 import dev.tranche.extender.preempt.BudgetStore;
+import dev.tranche.extender.readapi.row.Explain;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
 import dev.tranche.extender.snapshot.NodeEvaluator;

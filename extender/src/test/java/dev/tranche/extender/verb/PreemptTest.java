@@ -232,7 +232,7 @@ final class PreemptTest {
         .isEqualTo(
             new Answer.Undecided(
                 "the extender has not read the cluster's PodDisruptionBudgets yet"));
-    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"));
+    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"), () -> 0);
     assertThat(cold.preempt().preempt(urgent(5), Map.of()))
         .isEqualTo(new Answer.Undecided("another leads"));
   }

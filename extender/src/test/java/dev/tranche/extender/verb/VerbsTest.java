@@ -120,7 +120,7 @@ final class VerbsTest {
   @Test
   void prioritize_beforeTheCacheIsWarm_scoresAlike() {
     var cold = new FakeWorld(Policy.LOAD);
-    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"));
+    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"), () -> 0);
     assertThat(cold.prioritize().prioritize(FakeWorld.pod("p", 3), BOTH).values())
         .containsOnly(Scores.NEUTRAL);
   }
@@ -397,7 +397,7 @@ final class VerbsTest {
   @Test
   void notSynced_isSaid() {
     var cold = new FakeWorld(Policy.LOAD);
-    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"));
+    cold.readiness.closeWhile(() -> java.util.Optional.of("another leads"), () -> 0);
     assertThat(cold.filter().filter(FakeWorld.pod("p", 3), BOTH, false))
         .isEqualTo(new Filter.Answer.Undecided("another leads"));
   }

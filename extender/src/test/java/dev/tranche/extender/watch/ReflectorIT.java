@@ -49,22 +49,10 @@ final class ReflectorIT {
                     .build())
             .build();
     var sink =
-        new Reflector.Sink<WatchedNode>() {
-          @Override
-          public void seen(WatchedNode item) {
-            told.add("seen " + item.key() + " " + item.uid());
-          }
-
-          @Override
-          public void gone(String uid, String key) {
-            told.add("gone " + key + " " + uid);
-          }
-
-          @Override
-          public void listed() {
-            told.add("listed");
-          }
-        };
+        new Reflector.Sink<WatchedNode>(
+            item -> told.add("seen " + item.key() + " " + item.uid()),
+            (uid, key) -> told.add("gone " + key + " " + uid),
+            () -> told.add("listed"));
     reflector =
         new Reflector<>(
             client,

@@ -1,6 +1,5 @@
 package dev.tranche.extender.readapi.row;
 
-import dev.tranche.extender.explain.Explain;
 import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuView;
@@ -43,12 +42,14 @@ public final class WhatIfJson {
     found.fitting().stream()
         .sorted(Comparator.comparingInt(NodeFit::headroom).reversed())
         .limit(NODES_MAX)
-        .forEach(
-            fit -> fitted.add(ExplainJson.node(Explain.node(fit).put("score", fit.headroom()))));
+        .forEach(fit -> fitted.add(Explain.node(fit).put("score", fit.headroom())));
     json.put("fitted", fitted).put("fittedCount", found.fitting().size());
-    refused(json, Refusals.of(found.refused()));
+    var refusals = Refusals.of(found.refused());
+    Explain.refused(json, refusals.nearest(), refusals);
     var excluded = new JsonArray();
-    found.excluded().forEach((why, nodes) -> excluded.add(reason("by " + why.words(), nodes)));
+    found
+        .excluded()
+        .forEach((why, nodes) -> excluded.add(Explain.reason("by " + why.words(), nodes)));
     json.put("excludedByReason", excluded)
         .put("excludedCount", found.excluded().values().stream().mapToInt(Integer::intValue).sum());
     count.forEach(asked -> json.put("count", counted(asked, found)));
@@ -85,20 +86,6 @@ public final class WhatIfJson {
 
   private static JsonObject why(String reason, String message) {
     return new JsonObject().put("reason", reason).put("message", message);
-  }
-
-  private static void refused(JsonObject json, Refusals refusals) {
-    var nodes = new JsonArray();
-    refusals.nearest().forEach(fit -> nodes.add(ExplainJson.node(Explain.node(fit))));
-    var byReason = new JsonArray();
-    refusals.byReason().forEach((why, count) -> byReason.add(reason(why.sentence(), count)));
-    json.put("refused", nodes)
-        .put("refusedCount", refusals.count())
-        .put("refusedByReason", byReason);
-  }
-
-  private static JsonObject reason(String message, int nodes) {
-    return new JsonObject().put("message", message).put("nodes", nodes);
   }
 
   private static JsonObject counted(int asked, WhatIf.Answer found) {

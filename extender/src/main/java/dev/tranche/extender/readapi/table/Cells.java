@@ -1,5 +1,6 @@
 package dev.tranche.extender.readapi.table;
 
+import dev.tranche.api.Quantity;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
 import java.time.Duration;
@@ -14,8 +15,6 @@ final class Cells {
   private static final double MILLI = 1_000;
   private static final double PERCENT = 100;
   private static final double GIB = 1L << 30;
-  private static final List<String> SUFFIXES = List.of("Ki", "Mi", "Gi", "Ti");
-  private static final long STEP = 1_024;
 
   private Cells() {}
 
@@ -46,9 +45,7 @@ final class Cells {
 
   /** {@code 300m} is {@code 0.3}. */
   static double amount(String quantity) {
-    return quantity.endsWith("m")
-        ? Long.parseLong(quantity.substring(0, quantity.length() - 1)) / MILLI
-        : Long.parseLong(quantity);
+    return Quantity.number(quantity).orElseThrow().doubleValue();
   }
 
   static String gpus(JsonObject json, String... path) {
@@ -73,13 +70,7 @@ final class Cells {
   }
 
   static long bytes(String quantity) {
-    for (int i = 0; i < SUFFIXES.size(); i++) {
-      if (quantity.endsWith(SUFFIXES.get(i))) {
-        long amount = Long.parseLong(quantity.substring(0, quantity.length() - 2));
-        return amount * (long) Math.pow(STEP, i + 1);
-      }
-    }
-    return Long.parseLong(quantity);
+    return Quantity.parse(quantity).orElseThrow();
   }
 
   static String memory(JsonObject json, String... path) {

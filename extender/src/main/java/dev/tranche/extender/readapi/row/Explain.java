@@ -1,8 +1,12 @@
-package dev.tranche.extender.explain;
+package dev.tranche.extender.readapi.row;
 
+import dev.tranche.api.Printable;
+import dev.tranche.extender.explain.Explanations;
 import dev.tranche.extender.explain.Explanations.Chosen;
 import dev.tranche.extender.explain.Explanations.Scored;
 import dev.tranche.extender.explain.Explanations.Trace;
+import dev.tranche.extender.explain.FitErrorText;
+import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.ledger.Hold;
 import dev.tranche.extender.ledger.Ledger;
 import dev.tranche.extender.ledger.PodFacts;
@@ -29,14 +33,14 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /**
- * Answers why a pod is where it is, or why it waits. The loop that decides only says what it knows;
- * thousands of nodes are judged and written elsewhere.
+ * Answers why a pod is where it is, or why it waits, in the API's fields. The loop that decides
+ * only says what it knows; thousands of nodes are judged and written elsewhere.
  */
 public final class Explain {
   private static final String UNASKED =
       "kube-scheduler has not asked this extender about the pod of late; ";
 
-  private static final String WAITING = "waiting";
+  private static final double PERCENT = 100;
 
   /** The API server did not say what the pod says of nodes. */
   private static final String ALL_NODES =
@@ -53,10 +57,10 @@ public final class Explain {
     this.explanations = explanations;
   }
 
-  /** Adds to the answer what it was given on the loop; on any thread. */
+  /** Adds to a decision what it was given on the loop; on any thread. */
   @FunctionalInterface
   private interface Part {
-    void write(JsonObject json);
+    void write(JsonObject decision);
   }
 
   /**
@@ -99,52 +103,35 @@ public final class Explain {
       return new Known(true, filter -> page(pod, hold, judged.leavingOut(filter)));
     }
     Part part = trace.map(this::decided).or(() -> hold.map(h -> placed(pod, h))).orElse(json -> {});
-    if (state(pod, hold).equals(WAITING)) {
+    if (PodState.of(pod, hold.isPresent()) == PodState.WAITING) {
       Judged judged = judged(pod);
       return new Known(
           true,
-          filter -> {
-            JsonObject json = page(pod, hold, part);
-            filter.ifPresent(known -> judged.putSmallerShare(json, known));
-            return json;
-          });
+          filter ->
+              page(
+                  pod,
+                  hold,
+                  decision -> {
+                    part.write(decision);
+                    filter.ifPresent(known -> judged.putSmallerShare(decision, known));
+                  }));
     }
     return new Known(false, filter -> page(pod, hold, part));
   }
 
   private static JsonObject page(PodFacts pod, Optional<Hold> hold, Part part) {
-    JsonObject json = head(pod, hold);
-    part.write(json);
-    return json;
-  }
-
-  private static JsonObject head(PodFacts pod, Optional<Hold> hold) {
     var json =
         new JsonObject()
-            .put("pod", pod.key())
+            .put("namespace", pod.namespace())
+            .put("name", pod.name())
             .put("uid", pod.uid())
             .put("resource", pod.resource())
-            .put("state", state(pod, hold))
+            .put("state", PodState.of(pod, hold.isPresent()).toString())
             .put("annotations", new JsonObject(Map.copyOf(pod.annotations())));
-    hold.ifPresent(h -> json.put("hold", hold(h)));
-    return json;
-  }
-
-  private static String state(PodFacts pod, Optional<Hold> hold) {
-    if (pod.ended()) {
-      return "ended";
-    }
-    if (pod.node() != null) {
-      return "bound";
-    }
-    return hold.isPresent() ? "being scheduled" : WAITING;
-  }
-
-  private static JsonObject hold(Hold hold) {
-    return new JsonObject()
-        .put("node", hold.node())
-        .put("stage", Inspection.stage(hold))
-        .put("replicasByGpu", new JsonObject(Map.copyOf(hold.held())));
+    hold.ifPresent(h -> json.put("node", h.node()));
+    var decision = new JsonObject();
+    part.write(decision);
+    return decision.isEmpty() ? json : json.put("decision", decision);
   }
 
   private Part decided(Trace trace) {
@@ -156,7 +143,7 @@ public final class Explain {
                 .map(then -> evaluator.evaluate(trace.pod(), then.node()))
                 .toList();
     return json -> {
-      json.put("policy", trace.policy().toString()).put("decidedAt", trace.at().toString());
+      json.put("policy", trace.policy().toString()).put("time", trace.at().toString());
       fitted(json, trace);
       refused(json, refused, trace.refused());
     };
@@ -170,23 +157,29 @@ public final class Explain {
     var lost = new JsonArray();
     for (Scored scored : trace.fitting()) {
       boolean won = chosen != null && scored.evaluation().node().equals(chosen.evaluation().node());
+      JsonObject node = won ? json.getJsonObject("chosen") : node(scored.evaluation());
+      if (scored.score() != null) {
+        node.put("score", scored.score());
+      }
       if (!won) {
-        lost.add(node(scored.evaluation()).put("score", scored.score()));
-      } else {
-        json.getJsonObject("chosen").put("score", scored.score());
+        lost.add(node);
       }
     }
     json.put("fitted", lost).put("fittedCount", trace.fittingCount());
   }
 
-  private static void refused(JsonObject json, List<NodeFit> shown, Refusals refusals) {
+  static void refused(JsonObject json, List<NodeFit> shown, Refusals refusals) {
     var nodes = new JsonArray();
     shown.forEach(evaluation -> nodes.add(node(evaluation)));
-    var byReason = new JsonObject();
-    refusals.byReason().forEach((reason, count) -> byReason.put(reason.sentence(), count));
+    var byReason = new JsonArray();
+    refusals.byReason().forEach((why, count) -> byReason.add(reason(why.sentence(), count)));
     json.put("refused", nodes)
         .put("refusedCount", refusals.count())
         .put("refusedByReason", byReason);
+  }
+
+  static JsonObject reason(String message, int nodes) {
+    return new JsonObject().put("message", message).put("nodes", nodes);
   }
 
   /** Decided by another replica, or by nobody of ours: the GPUs, as they would be without it. */
@@ -231,7 +224,7 @@ public final class Explain {
       String note = UNASKED + (filter.isEmpty() ? ALL_NODES : leftOut(counts));
       return json -> {
         judge(json.put("note", note), pod, policy, left);
-        json.put("leftOutCount", looked.size() - left.size());
+        json.put("excludedCount", looked.size() - left.size());
         // Without a filter a node that the pod excludes might be praised.
         if (filter.isPresent() && json.getInteger("fittedCount") == 0) {
           putSmallerShare(json, left);
@@ -289,35 +282,34 @@ public final class Explain {
             .filter(g -> placement.held().containsKey(g.uuid()))
             .toList();
     return node(chosen.evaluation())
-        .put("at", chosen.at().toString())
+        .put("time", chosen.at().toString())
         .put("chosenGpus", gpus(chosen.evaluation(), taken));
   }
 
-  /** A node as explanations show it. */
-  public static JsonObject node(NodeFit evaluation) {
-    var json =
-        new JsonObject()
-            .put("node", evaluation.node())
-            .put("largestHole", FitErrorText.largestHole(evaluation));
-    evaluation.outcome().refusal().ifPresent(reason -> json.put("reason", reason.sentence()));
-    return json.put("gpus", gpus(evaluation, evaluation.gpus()));
+  static JsonObject node(NodeFit evaluation) {
+    var json = new JsonObject().put("node", evaluation.node());
+    evaluation.outcome().refusal().ifPresent(reason -> json.put("message", reason.sentence()));
+    return json.put("largestShareReplicas", FitErrorText.largestHole(evaluation))
+        .put("gpus", gpus(evaluation, evaluation.gpus()));
   }
 
   private static JsonArray gpus(NodeFit evaluation, List<GpuView> gpus) {
     var array = new JsonArray();
     for (GpuView gpu : gpus) {
+      var effective = new JsonObject().put("memoryFree", Quantities.bytes(gpu.memoryFreeBytes()));
+      if (gpu.measured()) {
+        effective.put("sm", Quantities.gpus(Math.round(gpu.smLoad() * PERCENT) / PERCENT));
+      }
       array.add(
           new JsonObject()
-              .put("gpu", gpu.index())
+              .put("index", gpu.index())
               .put("uuid", gpu.uuid())
-              .put("model", gpu.model())
+              .put("model", Printable.name(gpu.model()))
               .put("replicas", gpu.replicas())
               .put("freeReplicas", gpu.freeReplicas())
-              .put("smLoadPercent", Math.round(gpu.smLoad() * 100))
-              .put("memoryFreeBytes", gpu.memoryFreeBytes())
-              .put("memoryUsableBytes", gpu.memoryUsableBytes())
-              .put("measured", gpu.measured())
-              .put("figures", FitErrorText.gpu(evaluation, gpu)));
+              .put("memory", Quantities.bytes(gpu.memoryUsableBytes()))
+              .put("effective", effective)
+              .put("message", Printable.message(FitErrorText.gpu(evaluation, gpu))));
     }
     return array;
   }

@@ -1,9 +1,11 @@
-package dev.tranche.extender.explain;
+package dev.tranche.extender.readapi.row;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.tranche.api.Demand;
 import dev.tranche.api.Names;
+import dev.tranche.extender.explain.Explanations;
+import dev.tranche.extender.explain.Refusals;
 import dev.tranche.extender.ledger.Event;
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.ledger.PreemptionInfo;
@@ -28,7 +30,7 @@ final class ExplainTest {
     world.report("a", new Gpu("a0", 0.2, 0), new Gpu("a1", 0.1, 0));
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3, "tranche.dev/gpu=a0").on("a")));
     JsonObject explained = explained();
-    assertThat(explained.getString("state")).isEqualTo("bound");
+    assertThat(page(Optional.empty()).getString("state")).isEqualTo("Bound");
     assertThat(explained.getString("note")).contains("the pod's annotation");
     assertThat(explained.getJsonObject("chosen").getJsonArray("chosenGpus"))
         .hasSize(1)
@@ -40,7 +42,7 @@ final class ExplainTest {
     world.report("a", new Gpu("a0", 0.2, 0));
     world.state.apply(new Event.PodSeen(FakeWorld.pod("p", 3)));
     JsonObject explained = explained();
-    assertThat(explained.getString("state")).isEqualTo("waiting");
+    assertThat(page(Optional.empty()).getString("state")).isEqualTo("Waiting");
     assertThat(explained.getString("note"))
         .as("there may be no other replica, and kube-scheduler knows more of nodes")
         .contains("has not asked this extender")
@@ -53,7 +55,7 @@ final class ExplainTest {
     world.report("a", new Gpu("a0", 0.2, 10 * FakeWorld.GIB));
     world.filter().filter(FakeWorld.pod("p", 3), List.of("a"), false);
     JsonObject explained = explained();
-    assertThat(explained.getJsonArray("refused").getJsonObject(0).getString("reason"))
+    assertThat(explained.getJsonArray("refused").getJsonObject(0).getString("message"))
         .contains("too little real free memory");
     assertThat(explained.encode()).contains("gpu 0: 10 of 10 replicas free, needs 3");
   }
@@ -74,8 +76,10 @@ final class ExplainTest {
     assertThat(explained.getJsonArray("refused"))
         .hasSize(Refusals.NODES_MAX)
         .allMatch(node -> ((JsonObject) node).getString("node").startsWith("used-"));
-    assertThat(explained.getJsonObject("refusedByReason").getMap())
-        .isEqualTo(Map.of(Reason.FULL.sentence(), 100, Reason.MEMORY.sentence(), 100));
+    assertThat(explained.getJsonArray("refusedByReason"))
+        .containsExactlyInAnyOrder(
+            new JsonObject().put("message", Reason.FULL.sentence()).put("nodes", 100),
+            new JsonObject().put("message", Reason.MEMORY.sentence()).put("nodes", 100));
   }
 
   @Test
@@ -156,7 +160,12 @@ final class ExplainTest {
     return explained(Optional.empty());
   }
 
+  /** The decision alone. */
   private JsonObject explained(Optional<NodeFilter> filter) {
+    return page(filter).getJsonObject("decision");
+  }
+
+  private JsonObject page(Optional<NodeFilter> filter) {
     return world.explain().of("ns/p").orElseThrow().page().apply(filter);
   }
 
@@ -173,7 +182,7 @@ final class ExplainTest {
     assertThat(explained.getJsonArray("fitted").getJsonObject(0).getString("node")).isEqualTo("c");
     assertThat(explained.getString("note"))
         .endsWith("3 nodes are left out: 2 by nodeSelector, 1 by taints not tolerated");
-    assertThat(explained.getInteger("leftOutCount")).isEqualTo(3);
+    assertThat(explained.getInteger("excludedCount")).isEqualTo(3);
     assertThat(explained(Optional.of(node -> Optional.empty())).getString("note"))
         .doesNotContain("nodeSelector");
   }

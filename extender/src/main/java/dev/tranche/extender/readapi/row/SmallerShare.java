@@ -1,4 +1,4 @@
-package dev.tranche.extender.explain;
+package dev.tranche.extender.readapi.row;
 
 import dev.tranche.extender.ledger.PodFacts;
 import dev.tranche.extender.placement.GpuRequest;

@@ -1,0 +1,31 @@
+package dev.tranche.extender.controller;
+
+import io.vertx.core.json.JsonObject;
+import java.util.Map;
+
+/** A merge patch of a Node's labels and annotations. */
+final class NodePatch {
+  private NodePatch() {}
+
+  /**
+   * @param version that the Node must still have; otherwise the API server refuses the patch
+   * @param labels to set; an empty value stands for removal
+   * @param annotations likewise
+   */
+  static String of(String version, Map<String, String> labels, Map<String, String> annotations) {
+    return new JsonObject()
+        .put(
+            "metadata",
+            new JsonObject()
+                .put("resourceVersion", version)
+                .put("labels", nullable(labels))
+                .put("annotations", nullable(annotations)))
+        .encode();
+  }
+
+  private static JsonObject nullable(Map<String, String> values) {
+    var json = new JsonObject();
+    values.forEach((key, value) -> json.put(key, value.isEmpty() ? null : value));
+    return json;
+  }
+}
