@@ -1,7 +1,7 @@
 package dev.tranche.extender;
 
 import dev.tranche.extender.controller.TlsSecret;
-import dev.tranche.extender.http.Clients;
+import dev.tranche.extender.http.ClientCertificates;
 import dev.tranche.extender.http.VerbServer;
 import dev.tranche.extender.metrics.ExtenderMetrics;
 import dev.tranche.extender.stream.StreamServer;
@@ -146,11 +146,11 @@ final class CertifiedPorts implements AutoCloseable {
   }
 
   /** Who may ask; null where anybody may. */
-  private @Nullable Clients clients(TlsSecret.Material material) {
+  private @Nullable ClientCertificates clients(TlsSecret.Material material) {
     if (!config.verbsClientCertificate()) {
       return null;
     }
-    return new Clients(
+    return new ClientCertificates(
         material
             .authorities()
             .orElseThrow(

@@ -66,7 +66,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
   private final ReportBuilder reports;
   private final MpsKeeper mps;
   private final boolean standAlone;
-  private final SampleNews news;
+  private final SampleEvents news;
   private Consumer<String> labelled = name -> {};
   private Runnable used = () -> {};
   private Consumer<String> unusable = reason -> {};
@@ -112,7 +112,7 @@ final class NodePlugin implements Kubelet.Listener, Exchange {
     Overuse overuse = new Overuse(overuseOptions);
     this.reports =
         new ReportBuilder(options.nodeName(), UUID.randomUUID().toString(), version(), overuse);
-    this.news = new SampleNews(options.nodeName(), events, metrics, overuse);
+    this.news = new SampleEvents(options.nodeName(), events, metrics, overuse);
     gauges();
   }
 

@@ -9,7 +9,7 @@ import dev.tranche.nodeplugin.config.Options;
 import dev.tranche.nodeplugin.config.Setting;
 import dev.tranche.nodeplugin.config.Settings;
 import dev.tranche.nodeplugin.config.WatchOptions;
-import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.GpuWatch;
 import dev.tranche.nodeplugin.gpu.Hardware;
@@ -234,7 +234,7 @@ final class NodeProcess implements NvmlThread.Listener {
     complaint = "";
     startedOnce = true;
     pulse.beat();
-    hardware = new Hardware(driverVersion, nodes(), Closeness.UNKNOWN);
+    hardware = new Hardware(driverVersion, nodes(), GpuLinkScores.UNKNOWN);
     loop.runOnContext(v -> plugin.driverStarted(driverVersion));
   }
 
@@ -251,7 +251,7 @@ final class NodeProcess implements NvmlThread.Listener {
   }
 
   @Override
-  public void linked(Closeness closeness) {
+  public void linked(GpuLinkScores closeness) {
     hardware = new Hardware(hardware.driverVersion(), hardware.nodes(), closeness);
   }
 

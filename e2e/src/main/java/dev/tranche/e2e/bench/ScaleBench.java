@@ -2,6 +2,7 @@ package dev.tranche.e2e.bench;
 
 import dev.tranche.api.node.Assignment;
 import dev.tranche.e2e.bench.plane.BoundPods;
+import dev.tranche.e2e.bench.plane.ChildProcess;
 import dev.tranche.e2e.bench.plane.ControlPlane;
 import dev.tranche.e2e.bench.plane.ExtenderPart;
 import dev.tranche.e2e.bench.plane.Population;
@@ -117,7 +118,7 @@ final class ScaleBench {
             "dev.tranche.e2e.bench.plane.NoopExtender",
             Integer.toString(port),
             plane.url());
-    try (var part = dev.tranche.e2e.bench.plane.Part.start(folder.resolve("noop.log"), command)) {
+    try (var part = ChildProcess.start(folder.resolve("noop.log"), command)) {
       String extender = ExtenderPart.schedulerExtender(port);
       warm(WARM_RUNS, extender, uids -> {});
       bind("sampled.noop", extender, uids -> {});

@@ -35,7 +35,7 @@ final class CdiChecks {
   void run(Path folder) throws IOException, InterruptedException {
     Optional<JsonObject> ours = ours(folder);
     if (ours.isEmpty()) {
-      report.add(AREA, "spec", Answer.FAILED, "the plugin has written no spec of " + KIND);
+      report.add(AREA, "spec", CheckStatus.FAILED, "the plugin has written no spec of " + KIND);
       return;
     }
     Map<String, Set<String>> parts = parts(ours.get());
@@ -126,14 +126,14 @@ final class CdiChecks {
           new Check(
               AREA,
               "spec",
-              Answer.FAILED,
+              CheckStatus.FAILED,
               counts + "; mounts that the host does not have",
               lacking));
     } else {
       report.add(
           AREA,
           "spec",
-          cuda ? Answer.OK : Answer.DIFFERS,
+          cuda ? CheckStatus.OK : CheckStatus.DIFFERS,
           cuda ? counts : counts + "; the driver's libcuda.so is not among the mounts");
     }
   }
@@ -142,13 +142,14 @@ final class CdiChecks {
     String name = "beside nvidia-ctk cdi generate";
     Optional<Tool> toolkit = Tool.find("nvidia-ctk");
     if (toolkit.isEmpty()) {
-      report.add(AREA, name, Answer.NOT_AVAILABLE, "there is no nvidia-ctk on the PATH");
+      report.add(AREA, name, CheckStatus.NOT_AVAILABLE, "there is no nvidia-ctk on the PATH");
       return;
     }
     try {
       differences(name, ours, parts(new JsonObject(generate(toolkit.get()))));
     } catch (IOException | RuntimeException e) {
-      report.add(AREA, name, Answer.NOT_AVAILABLE, "nvidia-ctk writes no spec: " + e.getMessage());
+      report.add(
+          AREA, name, CheckStatus.NOT_AVAILABLE, "nvidia-ctk writes no spec: " + e.getMessage());
     }
   }
 
@@ -183,7 +184,7 @@ final class CdiChecks {
         new Check(
             AREA,
             name,
-            details.isEmpty() ? Answer.OK : Answer.DIFFERS,
+            details.isEmpty() ? CheckStatus.OK : CheckStatus.DIFFERS,
             details.isEmpty()
                 ? "the same devices, nodes, mounts, hooks and environment"
                 : details.size() + " differences",

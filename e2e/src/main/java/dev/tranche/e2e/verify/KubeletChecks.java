@@ -41,7 +41,7 @@ final class KubeletChecks {
     try (PluginRun run =
         PluginRun.start(options, true, "--device-list-strategy=envvar", "--pass-device-specs")) {
       if (!run.awaitDevices(RESOURCE)) {
-        report.add(AREA, "Register", Answer.FAILED, silent(run));
+        report.add(AREA, "Register", CheckStatus.FAILED, silent(run));
         return false;
       }
       register(run.kubelet());
@@ -66,7 +66,7 @@ final class KubeletChecks {
     report.add(
         AREA,
         "Register",
-        ok ? Answer.OK : Answer.FAILED,
+        ok ? CheckStatus.OK : CheckStatus.FAILED,
         request == null
             ? "registered is " + kubelet.registered().keySet()
             : "%s as %s, device plugin API %s"
@@ -81,7 +81,7 @@ final class KubeletChecks {
     report.add(
         AREA,
         "ListAndWatch",
-        all ? Answer.OK : Answer.FAILED,
+        all ? CheckStatus.OK : CheckStatus.FAILED,
         "%d replicas of %d GPUs, %d of them unhealthy; NVML counts %d GPUs"
             .formatted(devices.size(), uuids, sick, gpus));
   }
@@ -99,7 +99,7 @@ final class KubeletChecks {
     for (String strategy : List.of("volume-mounts", "cdi-annotations", "cdi-cri")) {
       try (PluginRun run = PluginRun.start(options, true, "--device-list-strategy=" + strategy)) {
         if (!run.awaitDevices(RESOURCE)) {
-          report.add(AREA, "Allocate, " + strategy, Answer.FAILED, silent(run));
+          report.add(AREA, "Allocate, " + strategy, CheckStatus.FAILED, silent(run));
           continue;
         }
         allocate(run.kubelet(), strategy);
@@ -120,10 +120,10 @@ final class KubeletChecks {
       report.add(
           AREA,
           name,
-          given.equals(wanted) ? Answer.OK : Answer.FAILED,
+          given.equals(wanted) ? CheckStatus.OK : CheckStatus.FAILED,
           given.equals(wanted) ? wanted : "answers \"%s\", not %s".formatted(given, wanted));
     } catch (TimeoutException | RuntimeException e) {
-      report.add(AREA, name, Answer.FAILED, "no answer: " + e);
+      report.add(AREA, name, CheckStatus.FAILED, "no answer: " + e);
     }
   }
 
@@ -168,7 +168,7 @@ final class KubeletChecks {
     report.add(
         AREA,
         "device nodes",
-        lacking.isEmpty() ? Answer.OK : Answer.DIFFERS,
+        lacking.isEmpty() ? CheckStatus.OK : CheckStatus.DIFFERS,
         lacking.isEmpty()
             ? String.join(", ", given) + " are named, and exist"
             : String.join("; ", lacking) + "; a module may not be loaded yet (nvidia-modprobe -u)");
@@ -192,7 +192,7 @@ final class KubeletChecks {
       report.add(
           AREA,
           "MIG devices, strategy mixed",
-          ok ? Answer.OK : Answer.FAILED,
+          ok ? CheckStatus.OK : CheckStatus.FAILED,
           told
               ? "%d of %d MIG devices, as %s"
                   .formatted(ids.size(), uuids.size(), run.kubelet().devices().keySet())

@@ -27,11 +27,11 @@ final class MpsChecks {
   void run() throws IOException, InterruptedException {
     Optional<Tool> program = Tool.find(PROGRAM);
     if (!options.mps()) {
-      report.add(AREA, NAME, Answer.NOT_AVAILABLE, "not asked for; --mps starts one");
+      report.add(AREA, NAME, CheckStatus.NOT_AVAILABLE, "not asked for; --mps starts one");
     } else if (!"root".equals(System.getProperty("user.name"))) {
-      report.add(AREA, NAME, Answer.NOT_AVAILABLE, "needs root, as the node plugin's has");
+      report.add(AREA, NAME, CheckStatus.NOT_AVAILABLE, "needs root, as the node plugin's has");
     } else if (program.isEmpty()) {
-      report.add(AREA, NAME, Answer.NOT_AVAILABLE, "there is no " + PROGRAM + " on the PATH");
+      report.add(AREA, NAME, CheckStatus.NOT_AVAILABLE, "there is no " + PROGRAM + " on the PATH");
     } else {
       daemon(program.get());
     }
@@ -48,13 +48,13 @@ final class MpsChecks {
         report.add(
             AREA,
             NAME,
-            taken ? Answer.OK : Answer.FAILED,
+            taken ? CheckStatus.OK : CheckStatus.FAILED,
             "starts, answers " + told.strip() + " to a limit of 50 %, and quits");
       } finally {
         control(program, folder, "quit\n");
       }
     } catch (IOException e) {
-      report.add(AREA, NAME, Answer.FAILED, String.valueOf(e.getMessage()));
+      report.add(AREA, NAME, CheckStatus.FAILED, String.valueOf(e.getMessage()));
     } finally {
       remove(folder);
     }

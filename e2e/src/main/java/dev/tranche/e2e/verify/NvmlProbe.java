@@ -3,7 +3,7 @@ package dev.tranche.e2e.verify;
 import com.sun.jna.Function;
 import com.sun.jna.Memory;
 import com.sun.jna.NativeLibrary;
-import dev.tranche.e2e.verify.Asked.Of;
+import dev.tranche.e2e.verify.FunctionResults.Of;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -62,7 +62,7 @@ final class NvmlProbe {
           "nvmlEventSetWait_v2",
           List.of(NvmlCodes.TIMEOUT));
 
-  private final Map<String, Asked> asked = new LinkedHashMap<>();
+  private final Map<String, FunctionResults> asked = new LinkedHashMap<>();
   private final List<Check> missing = new ArrayList<>();
   private final Memory out = new Memory(OUT_BYTES);
   private final Memory second = new Memory(OUT_BYTES);
@@ -136,7 +136,7 @@ final class NvmlProbe {
 
   /** The value of a function that was asked once; empty if it did not succeed. */
   String value(String function) {
-    Asked found = asked.get(function);
+    FunctionResults found = asked.get(function);
     return found == null ? "" : found.answers().getFirst().value();
   }
 
@@ -401,7 +401,7 @@ final class NvmlProbe {
 
   private void put(String name, List<Of> answers) {
     var expected = EXPECTED.getOrDefault(name, List.of());
-    asked.put(name, new Asked(name, NEEDED.contains(name), expected, answers));
+    asked.put(name, new FunctionResults(name, NEEDED.contains(name), expected, answers));
   }
 
   private Optional<Function> function(String name) {
@@ -409,7 +409,7 @@ final class NvmlProbe {
       return Optional.of(library.getFunction(name));
     } catch (UnsatisfiedLinkError absent) {
       if (missing.stream().noneMatch(check -> check.name().equals(name))) {
-        missing.add(Asked.missing(AREA, name, NEEDED.contains(name)));
+        missing.add(FunctionResults.missing(AREA, name, NEEDED.contains(name)));
       }
       return Optional.empty();
     }

@@ -28,7 +28,7 @@ final class ProcessChecks {
   void run(List<Integer> pids) throws InterruptedException {
     if (pids.isEmpty()) {
       String none = "no process computes on a GPU; run this again beside a CUDA program";
-      report.add(AREA, "process to cgroup", Answer.NOT_AVAILABLE, none);
+      report.add(AREA, "process to cgroup", CheckStatus.NOT_AVAILABLE, none);
       return;
     }
     cgroups(pids);
@@ -50,7 +50,7 @@ final class ProcessChecks {
     report.add(
         AREA,
         "process to cgroup",
-        found > 0 ? Answer.OK : Answer.DIFFERS,
+        found > 0 ? CheckStatus.OK : CheckStatus.DIFFERS,
         "%d processes, %d of them visible in /proc, %d in pods"
             .formatted(pids.size(), found, inPods));
   }
@@ -59,7 +59,7 @@ final class ProcessChecks {
     String name = "beside nvidia-smi";
     Optional<Tool> smi = Tool.find("nvidia-smi");
     if (smi.isEmpty()) {
-      report.add(AREA, name, Answer.NOT_AVAILABLE, "there is no nvidia-smi on the PATH");
+      report.add(AREA, name, CheckStatus.NOT_AVAILABLE, "there is no nvidia-smi on the PATH");
       return;
     }
     try {
@@ -74,10 +74,10 @@ final class ProcessChecks {
       report.add(
           AREA,
           name,
-          same ? Answer.OK : Answer.DIFFERS,
+          same ? CheckStatus.OK : CheckStatus.DIFFERS,
           "%d processes, nvidia-smi lists %d".formatted(Set.copyOf(pids).size(), theirs.size()));
     } catch (IOException e) {
-      report.add(AREA, name, Answer.NOT_AVAILABLE, String.valueOf(e.getMessage()));
+      report.add(AREA, name, CheckStatus.NOT_AVAILABLE, String.valueOf(e.getMessage()));
     }
   }
 }

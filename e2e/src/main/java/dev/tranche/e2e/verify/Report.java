@@ -34,7 +34,7 @@ final class Report {
     out.println("  " + name + ": " + anonymous.text(value));
   }
 
-  void add(String of, String name, Answer answer, String sentence) {
+  void add(String of, String name, CheckStatus answer, String sentence) {
     add(Check.of(of, name, answer, sentence));
   }
 
@@ -56,12 +56,12 @@ final class Report {
   }
 
   boolean failed() {
-    return checks.stream().anyMatch(check -> check.answer() == Answer.FAILED);
+    return checks.stream().anyMatch(check -> check.answer() == CheckStatus.FAILED);
   }
 
   /** How many checks ended how. */
   String summary() {
-    Map<Answer, Long> counts =
+    Map<CheckStatus, Long> counts =
         checks.stream()
             .collect(Collectors.groupingBy(Check::answer, TreeMap::new, Collectors.counting()));
     return counts.entrySet().stream()

@@ -107,7 +107,7 @@ final class SampleChecks {
     report.add(
         AREA,
         "the plugin's",
-        ourMemoryMib.isEmpty() ? Answer.FAILED : Answer.OK,
+        ourMemoryMib.isEmpty() ? CheckStatus.FAILED : CheckStatus.OK,
         "%d rounds of %d GPUs%s"
             .formatted(
                 rounds,
@@ -125,7 +125,7 @@ final class SampleChecks {
       String failure) {
     String name = what + " beside nvidia-smi";
     if (smi.isEmpty()) {
-      report.add(AREA, name, Answer.NOT_AVAILABLE, "there is no nvidia-smi on the PATH");
+      report.add(AREA, name, CheckStatus.NOT_AVAILABLE, "there is no nvidia-smi on the PATH");
       return;
     }
     List<String> lines = new ArrayList<>();
@@ -146,9 +146,10 @@ final class SampleChecks {
     }
     if (theirs.isEmpty()) {
       String why = failure.isEmpty() ? "it lists no GPU" : failure;
-      report.add(AREA, name, Answer.NOT_AVAILABLE, "nvidia-smi gives no figures: " + why);
+      report.add(AREA, name, CheckStatus.NOT_AVAILABLE, "nvidia-smi gives no figures: " + why);
     } else {
-      report.add(AREA, name, close ? Answer.OK : Answer.DIFFERS, String.join("; ", lines));
+      report.add(
+          AREA, name, close ? CheckStatus.OK : CheckStatus.DIFFERS, String.join("; ", lines));
     }
   }
 
@@ -166,7 +167,7 @@ final class SampleChecks {
     report.add(
         "XIDs",
         "registration",
-        all ? Answer.OK : Answer.NOT_AVAILABLE,
+        all ? CheckStatus.OK : CheckStatus.NOT_AVAILABLE,
         all
             ? "NVML tells the errors of every GPU"
             : "NVML tells no errors of %.0f GPUs, so that only their loss is seen"

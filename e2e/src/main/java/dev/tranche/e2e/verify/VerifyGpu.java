@@ -68,7 +68,7 @@ public final class VerifyGpu implements Callable<Integer> {
     try {
       check(options, report);
     } catch (IOException | RuntimeException e) {
-      report.add("verify-gpu", "all checks", Answer.FAILED, "the checks ended early: " + e);
+      report.add("verify-gpu", "all checks", CheckStatus.FAILED, "the checks ended early: " + e);
     }
     report.write(out == null ? root.resolve("target/verify-gpu.json") : out);
     return report.failed() ? 1 : 0;
@@ -88,12 +88,12 @@ public final class VerifyGpu implements Callable<Integer> {
     }
     new ProcessChecks(report).run(nvml.get().pids());
     if (nvml.get().migUuids().isEmpty()) {
-      report.add("MIG", "devices", Answer.NOT_AVAILABLE, "no GPU has a MIG device");
+      report.add("MIG", "devices", CheckStatus.NOT_AVAILABLE, "no GPU has a MIG device");
     } else {
       report.add(
           "MIG",
           "uuids",
-          Answer.OK,
+          CheckStatus.OK,
           "NVML writes them " + String.join(", ", nvml.get().migUuids()));
       kubelet.mig(nvml.get().migUuids());
     }
@@ -121,9 +121,9 @@ public final class VerifyGpu implements Callable<Integer> {
       return task.get(NVML_LIMIT_S, TimeUnit.SECONDS);
     } catch (TimeoutException e) {
       String hangs = "a function does not return within " + NVML_LIMIT_S + " s; look at dmesg";
-      report.add(NvmlProbe.AREA, "all of them", Answer.FAILED, hangs);
+      report.add(NvmlProbe.AREA, "all of them", CheckStatus.FAILED, hangs);
     } catch (ExecutionException e) {
-      report.add(NvmlProbe.AREA, "all of them", Answer.FAILED, String.valueOf(e.getCause()));
+      report.add(NvmlProbe.AREA, "all of them", CheckStatus.FAILED, String.valueOf(e.getCause()));
     }
     return Optional.empty();
   }
@@ -136,7 +136,7 @@ public final class VerifyGpu implements Callable<Integer> {
       report.add(
           NvmlProbe.AREA,
           "library",
-          Answer.FAILED,
+          CheckStatus.FAILED,
           "libnvidia-ml.so.1 cannot be loaded: install NVIDIA's driver, or name the library"
               + " with --nvml");
       return Optional.empty();
@@ -148,7 +148,7 @@ public final class VerifyGpu implements Callable<Integer> {
       report.add(
           NvmlProbe.AREA,
           "GPUs",
-          Answer.FAILED,
+          CheckStatus.FAILED,
           (started ? "NVML finds no GPU" : "NVML does not start")
               + ": check that the nvidia kernel module is loaded and nvidia-smi lists a GPU");
       return Optional.empty();

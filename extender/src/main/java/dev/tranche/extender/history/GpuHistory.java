@@ -39,7 +39,7 @@ public final class GpuHistory {
   private static final int GPU_BYTES = 208;
 
   private final long bytesMax;
-  private final TreeMap<Key, Track> tracks = new TreeMap<>(Key.ORDER);
+  private final TreeMap<Key, GpuSeries> tracks = new TreeMap<>(Key.ORDER);
   private int slots = (int) (WINDOW_MS / STEP_MS);
   private long newest = Long.MIN_VALUE;
   private volatile long stepMs = STEP_MS;
@@ -123,9 +123,9 @@ public final class GpuHistory {
     int without = 0;
     for (GpuSample sample : samples) {
       Key key = Key.of(sample);
-      Track track = tracks.get(key);
+      GpuSeries track = tracks.get(key);
       if (track == null && size(tracks.size() + 1) <= bytesMax) {
-        track = new Track(sample.index(), slots, slot);
+        track = new GpuSeries(sample.index(), slots, slot);
         tracks.put(key, track);
       }
       if (track == null) {
@@ -140,7 +140,7 @@ public final class GpuHistory {
   }
 
   private long size(int gpus) {
-    return (long) gpus * (GPU_BYTES + (long) Track.BYTES_PER_SLOT * slots);
+    return (long) gpus * (GPU_BYTES + (long) GpuSeries.BYTES_PER_SLOT * slots);
   }
 
   private void makeRoom(Collection<GpuSample> samples) {
@@ -168,7 +168,7 @@ public final class GpuHistory {
    */
   public synchronized Optional<Found> find(
       String node, @Nullable String uuid, long agoMs, long nowMs) {
-    List<Map.Entry<Key, Track>> found =
+    List<Map.Entry<Key, GpuSeries>> found =
         tracks.tailMap(new Key(node, "")).entrySet().stream()
             .takeWhile(entry -> entry.getKey().node().equals(node))
             .filter(entry -> uuid == null || entry.getKey().uuid().equals(uuid))
@@ -189,7 +189,7 @@ public final class GpuHistory {
   }
 
   /** Neighbouring slots are joined where there are too many. */
-  private Found shown(List<Map.Entry<Key, Track>> found, long from, long to) {
+  private Found shown(List<Map.Entry<Key, GpuSeries>> found, long from, long to) {
     int joined = 1;
     int pointsMax =
         Math.min(POINTS_MAX, Math.max(1, ANSWER_POINTS_MAX / Math.max(1, found.size())));
@@ -214,7 +214,7 @@ public final class GpuHistory {
     return from > to ? 0 : (int) (Math.floorDiv(to, joined) - Math.floorDiv(from, joined) + 1);
   }
 
-  private static Gpu gpu(Key key, Track track, long first, int joined, int points) {
+  private static Gpu gpu(Key key, GpuSeries track, long first, int joined, int points) {
     var gpu =
         new Gpu(
             key.uuid(),
@@ -224,7 +224,7 @@ public final class GpuHistory {
             new ArrayList<>(points),
             new ArrayList<>(points));
     for (int i = 0; i < points; i++) {
-      Track.Point point = track.point((first + i) * joined, joined);
+      GpuSeries.Point point = track.point((first + i) * joined, joined);
       gpu.smMean().add(point.sm());
       gpu.smMax().add(point.smMax());
       gpu.memoryUsedBytes().add(point.memoryUsedBytes());

@@ -72,7 +72,8 @@ public final class VerbServer extends VerticleBase {
    * @param certificate null: plain HTTP, for loopback
    * @param clients null: anybody may ask
    */
-  public Future<Void> listen(@Nullable PemKeyCertOptions certificate, @Nullable Clients clients) {
+  public Future<Void> listen(
+      @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients) {
     Loop loop = loop();
     return loop.ask(() -> listening(certificate, clients, loop))
         .compose(started -> started)
@@ -80,7 +81,7 @@ public final class VerbServer extends VerticleBase {
   }
 
   private Future<HttpServer> listening(
-      @Nullable PemKeyCertOptions certificate, @Nullable Clients clients, Loop loop) {
+      @Nullable PemKeyCertOptions certificate, @Nullable ClientCertificates clients, Loop loop) {
     var options = new HttpServerOptions().setIdleTimeout(IDLE_S_MAX);
     if (certificate != null) {
       options.setSsl(true).setUseAlpn(true).setKeyCertOptions(certificate);
@@ -118,7 +119,7 @@ public final class VerbServer extends VerticleBase {
    *
    * @param clients as at the port's opening
    */
-  public Future<Boolean> renew(PemKeyCertOptions renewed, @Nullable Clients clients) {
+  public Future<Boolean> renew(PemKeyCertOptions renewed, @Nullable ClientCertificates clients) {
     if (server == null) {
       return Future.succeededFuture(false);
     }

@@ -61,7 +61,7 @@ final class Answers {
   private final PodJson pods;
   private final SummaryJson summary;
   private final Buffer document = document();
-  private final Rate explanations = new Rate(EXPLANATIONS_PER_SECOND_MAX);
+  private final RateLimit explanations = new RateLimit(EXPLANATIONS_PER_SECOND_MAX);
   private SoftReference<@Nullable Snapshot> latest = new SoftReference<>(null);
 
   sealed interface Answer {

@@ -37,7 +37,7 @@ final class WhatIfAnswers {
   private final Function<PodSelection, NodeFilter> selections;
   private final PodBody pods;
   private final LongSupplier clockMs;
-  private final Rate rate = new Rate(PER_SECOND_MAX);
+  private final RateLimit rate = new RateLimit(PER_SECOND_MAX);
   private final Semaphore free = new Semaphore(AT_ONCE_MAX);
 
   WhatIfAnswers(

@@ -124,17 +124,17 @@ public final class NodeEvaluator {
   }
 
   /** All nodes with GPUs at one moment, as they are for this pod; may be read on any thread. */
-  public List<LookedNode> look(PodFacts pod) {
+  public List<NodeSnapshot> look(PodFacts pod) {
     long nowMs = clockMs.getAsLong();
     String own = ownNode(pod);
-    var looked = new ArrayList<LookedNode>();
+    var looked = new ArrayList<NodeSnapshot>();
     for (String name : ledger.nodes()) {
       ClusterSnapshot.Seen seen =
           seenOtherwise(name, own)
               ? snapshot.seen(name, present(pod), nowMs)
               : evaluations.seen(name, nowMs);
       if (!seen.gpus().isEmpty()) {
-        looked.add(new LookedNode(name, ledger.replicasPerGpu(name, pod.resource()), seen));
+        looked.add(new NodeSnapshot(name, ledger.replicasPerGpu(name, pod.resource()), seen));
       }
     }
     return looked;

@@ -12,9 +12,9 @@ import dev.tranche.extender.score.packing.HostRequest;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
-import dev.tranche.extender.snapshot.LookedNode;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.snapshot.NodeSnapshot;
 import dev.tranche.extender.snapshot.PackedPolicy;
 import java.util.ArrayList;
 import java.util.EnumMap;
@@ -109,7 +109,7 @@ public final class WhatIf {
     private final Map<Integer, GpuRequest> asks = new HashMap<>();
     private final Map<Exclusion, Integer> excluded = new EnumMap<>(Exclusion.class);
     private final Map<String, List<Hold>> imagined = new HashMap<>();
-    private final List<LookedNode> nodes = new ArrayList<>();
+    private final List<NodeSnapshot> nodes = new ArrayList<>();
     private final List<NodeFit> fits = new ArrayList<>();
     private Policy policy;
     private Offer offer;
@@ -118,7 +118,7 @@ public final class WhatIf {
       this.question = question;
       this.pod = question.pod();
       this.loop = loop;
-      for (LookedNode node : loop.ask(() -> evaluator.look(pod))) {
+      for (NodeSnapshot node : loop.ask(() -> evaluator.look(pod))) {
         question
             .nodes()
             .excludes(node.node())
@@ -129,7 +129,7 @@ public final class WhatIf {
       offer = loop.ask(() -> filter.offer(policy));
     }
 
-    private NodeFit fit(LookedNode node) {
+    private NodeFit fit(NodeSnapshot node) {
       GpuRequest ask = asks.computeIfAbsent(node.replicas(), pod::ask);
       return ClusterSnapshot.evaluate(node.node(), ask, node.seen(), policy);
     }
@@ -204,7 +204,7 @@ public final class WhatIf {
     private void take(Place place, int number) {
       String node = place.fit().node();
       int index = fits.indexOf(place.fit());
-      LookedNode before = nodes.get(index);
+      NodeSnapshot before = nodes.get(index);
       PodFacts one = numbered(number);
       ClusterSnapshot.Seen seen =
           loop.ask(
@@ -215,7 +215,7 @@ public final class WhatIf {
                     .ifPresent(held::add);
                 return evaluator.seenAfter(pod, node, held);
               });
-      nodes.set(index, new LookedNode(node, before.replicas(), seen));
+      nodes.set(index, new NodeSnapshot(node, before.replicas(), seen));
       fits.set(index, fit(nodes.get(index)));
     }
 

@@ -23,7 +23,7 @@ final class RouteTest {
 
   @Test
   void rate_isOfEachSecond() {
-    var rate = new Rate(2);
+    var rate = new RateLimit(2);
     assertThat(rate.tryAcquire(1_000)).isTrue();
     assertThat(rate.tryAcquire(1_500)).isTrue();
     assertThat(rate.tryAcquire(1_999)).isFalse();

@@ -142,8 +142,8 @@ public final class GpuWatch {
   }
 
   /** How near the GPUs are to each other; MIG devices have no links. */
-  public Closeness closeness() {
-    return Closeness.measure(session(), gpus.presentWhole().map(GpuStatus::info).toList());
+  public GpuLinkScores closeness() {
+    return GpuLinkScores.measure(session(), gpus.presentWhole().map(GpuStatus::info).toList());
   }
 
   /**

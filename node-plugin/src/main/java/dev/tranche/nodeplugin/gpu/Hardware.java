@@ -6,7 +6,7 @@ package dev.tranche.nodeplugin.gpu;
  * @param nodes device nodes
  * @param closeness of the GPUs to each other
  */
-public record Hardware(String driverVersion, HostNodes nodes, Closeness closeness) {
+public record Hardware(String driverVersion, HostNodes nodes, GpuLinkScores closeness) {
   /** Before a driver has started. */
-  public static final Hardware NONE = new Hardware("", HostNodes.NONE, Closeness.UNKNOWN);
+  public static final Hardware NONE = new Hardware("", HostNodes.NONE, GpuLinkScores.UNKNOWN);
 }

@@ -37,7 +37,7 @@ public final class NvmlThread implements AutoCloseable {
     void started(String driverVersion);
 
     /** How near the GPUs are to each other; once for each start, before the first sample. */
-    default void linked(Closeness closeness) {}
+    default void linked(GpuLinkScores closeness) {}
 
     /** Of which GPUs NVML tells no errors; once for each start. */
     default void unwatched(List<String> uuids) {}

@@ -19,7 +19,7 @@ public final class RepeatedFaults {
    *
    * @param nowMs of a clock that only goes forward
    */
-  public boolean worthTelling(HealthNews news, long nowMs) {
+  public boolean worthTelling(HealthChange news, long nowMs) {
     if (!news.reason().equals(FAULT)) {
       toldAtMs.remove(news.uuid());
       return true;

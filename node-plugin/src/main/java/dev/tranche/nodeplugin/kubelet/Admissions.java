@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin.kubelet;
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.kubelet.ContainerPreferredAllocationRequest;
 import dev.tranche.api.node.GpuShare;
-import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.kubelet.AdmittingPod.Found;
 import java.util.List;
 import java.util.Map;
@@ -42,7 +42,7 @@ final class Admissions {
   Preferred prefer(
       ContainerPreferredAllocationRequest request,
       Optional<PodList> list,
-      Optional<Closeness> whole,
+      Optional<GpuLinkScores> whole,
       long nowMs) {
     list.ifPresent(assignments::listed);
     int size = request.getAllocationSize();

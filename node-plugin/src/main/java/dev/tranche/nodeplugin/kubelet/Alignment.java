@@ -1,6 +1,6 @@
 package dev.tranche.nodeplugin.kubelet;
 
-import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -35,7 +35,8 @@ final class Alignment {
 
   private static final Division NOTHING_LEFT = new Division(0, 0);
 
-  private Alignment(List<String> uuids, Collection<String> mustInclude, int size, Closeness near) {
+  private Alignment(
+      List<String> uuids, Collection<String> mustInclude, int size, GpuLinkScores near) {
     this.uuids = uuids;
     this.size = size;
     this.required = maskOf(mustInclude);
@@ -56,7 +57,7 @@ final class Alignment {
     return mask;
   }
 
-  private int points(int gpu, int others, Closeness near) {
+  private int points(int gpu, int others, GpuLinkScores near) {
     int sum = 0;
     for (int rest = others; rest != 0; rest &= rest - 1) {
       sum += near.between(uuids.get(gpu), uuids.get(Integer.numberOfTrailingZeros(rest)));
@@ -72,7 +73,7 @@ final class Alignment {
    * @return as many as asked, or none if there are not as many
    */
   static List<String> choose(
-      List<String> available, Collection<String> mustInclude, int size, Closeness near) {
+      List<String> available, Collection<String> mustInclude, int size, GpuLinkScores near) {
     if (size <= 0
         || size > available.size()
         || mustInclude.size() > size
@@ -159,7 +160,7 @@ final class Alignment {
   }
 
   private static List<String> greedy(
-      List<String> available, Collection<String> mustInclude, int size, Closeness near) {
+      List<String> available, Collection<String> mustInclude, int size, GpuLinkScores near) {
     List<String> chosen = new ArrayList<>(mustInclude);
     while (chosen.size() < size) {
       Comparator<String> byPoints =

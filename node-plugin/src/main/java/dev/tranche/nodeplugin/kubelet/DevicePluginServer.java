@@ -13,7 +13,7 @@ import dev.tranche.api.kubelet.PreStartContainerRequest;
 import dev.tranche.api.kubelet.PreStartContainerResponse;
 import dev.tranche.api.kubelet.PreferredAllocationRequest;
 import dev.tranche.api.kubelet.PreferredAllocationResponse;
-import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.Hardware;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
@@ -169,7 +169,8 @@ final class DevicePluginServer extends DevicePluginService {
   private Admissions.Preferred withAssignments(
       ContainerPreferredAllocationRequest container, Optional<PodList> list) {
     boolean whole = StandaloneAllocation.wholeGpus(replicas, container.getAvailableDeviceIDsList());
-    Optional<Closeness> near = whole ? Optional.of(hardware.get().closeness()) : Optional.empty();
+    Optional<GpuLinkScores> near =
+        whole ? Optional.of(hardware.get().closeness()) : Optional.empty();
     return admissions.prefer(container, list, near, System.nanoTime() / 1_000_000);
   }
 

@@ -2,7 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.api.node.GpuShare;
-import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -85,7 +85,7 @@ public final class PreferredAllocation {
       int size,
       List<GpuShare> assigned,
       Map<String, Integer> reserved,
-      Optional<Closeness> whole) {
+      Optional<GpuLinkScores> whole) {
     var choice = new PreferredAllocation(available, mustInclude, size, reserved);
     if (!assigned.isEmpty() && choice.assignedFits(assigned)) {
       assigned.forEach(choice::takeShare);
@@ -106,7 +106,7 @@ public final class PreferredAllocation {
   }
 
   /** Whether there were enough that nobody else was assigned. */
-  private boolean align(Closeness near) {
+  private boolean align(GpuLinkScores near) {
     List<String> free = new ArrayList<>(picked);
     freeByGpu.keySet().stream().filter(uuid -> unreserved(uuid) > 0).forEach(free::add);
     List<String> chosen =

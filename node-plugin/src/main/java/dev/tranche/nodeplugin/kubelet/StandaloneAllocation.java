@@ -2,7 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import dev.tranche.api.ReplicaId;
 import dev.tranche.nodeplugin.config.SharedAllocationPolicy;
-import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.Replica;
 import dev.tranche.nodeplugin.gpu.Replicas;
@@ -52,7 +52,7 @@ final class StandaloneAllocation {
       List<String> available,
       List<String> mustInclude,
       int size,
-      Closeness near) {
+      GpuLinkScores near) {
     if (wholeGpus(replicas, available)) {
       List<String> inOrder = inOrder(replicas, new HashSet<>(available));
       return new Answer(Alignment.choose(inOrder, mustInclude, size, near), Outcome.ALIGNED);

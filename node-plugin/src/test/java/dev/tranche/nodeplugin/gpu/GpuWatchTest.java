@@ -446,13 +446,13 @@ class GpuWatchTest {
     memory.uuids.set(0, "-GPU-a");
     watch.sample();
     List<GpuStatus> lost = watch.gpus();
-    assertThat(HealthNews.between(before, lost))
+    assertThat(HealthChange.between(before, lost))
         .singleElement()
-        .returns("GpuLost", HealthNews::reason)
+        .returns("GpuLost", HealthChange::reason)
         .satisfies(news -> assertThat(news.message()).contains("GPU-a", "GPU is lost"));
-    assertThat(HealthNews.between(lost, before))
-        .extracting(HealthNews::reason)
+    assertThat(HealthChange.between(lost, before))
+        .extracting(HealthChange::reason)
         .containsExactly("GpuReturned");
-    assertThat(HealthNews.between(List.of(), before)).isEmpty();
+    assertThat(HealthChange.between(List.of(), before)).isEmpty();
   }
 }

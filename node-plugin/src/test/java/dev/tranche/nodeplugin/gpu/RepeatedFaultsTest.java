@@ -8,8 +8,8 @@ import org.junit.jupiter.api.Test;
 class RepeatedFaultsTest {
   private final RepeatedFaults faults = new RepeatedFaults();
 
-  private static HealthNews news(String uuid, String reason) {
-    return new HealthNews(uuid, reason, "a sentence", Health.good());
+  private static HealthChange news(String uuid, String reason) {
+    return new HealthChange(uuid, reason, "a sentence", Health.good());
   }
 
   @Test

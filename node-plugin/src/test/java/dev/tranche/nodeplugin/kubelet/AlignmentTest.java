@@ -2,7 +2,7 @@ package dev.tranche.nodeplugin.kubelet;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
-import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -15,7 +15,7 @@ import org.junit.jupiter.api.Test;
 
 class AlignmentTest {
   /** Each of "ab3" is three NVLinks between a and b; all others are 10. */
-  private static Closeness near(String uuids, String... pairs) {
+  private static GpuLinkScores near(String uuids, String... pairs) {
     Map<String, Map<String, Integer>> points = new HashMap<>();
     for (String a : uuids.split("")) {
       points.put(a, new HashMap<>());
@@ -30,16 +30,16 @@ class AlignmentTest {
       points.getOrDefault(a, new HashMap<>()).put(b, value);
       points.getOrDefault(b, new HashMap<>()).put(a, value);
     }
-    return new Closeness(points);
+    return new GpuLinkScores(points);
   }
 
-  private static String choose(String available, String must, int size, Closeness near) {
+  private static String choose(String available, String must, int size, GpuLinkScores near) {
     List<String> required = must.isEmpty() ? List.of() : List.of(must.split(""));
     return String.join("", Alignment.choose(List.of(available.split("")), required, size, near));
   }
 
   // A DGX-1: two links on some pairs, one on others, none across the rest.
-  private static final Closeness DGX1 =
+  private static final GpuLinkScores DGX1 =
       near(
           "01234567",
           "011",
@@ -79,7 +79,7 @@ class AlignmentTest {
 
   @Test
   void mustIncludes_areHonoured() {
-    Closeness near = near("abcd", "ac2", "bd1");
+    GpuLinkScores near = near("abcd", "ac2", "bd1");
     assertThat(choose("abcd", "d", 2, near)).isEqualTo("bd");
     assertThat(choose("abcd", "ad", 2, near)).isEqualTo("ad");
     assertThat(choose("abcd", "c", 1, near)).isEqualTo("c");
@@ -94,7 +94,7 @@ class AlignmentTest {
 
   @Test
   void tooFew_orContradictoryRequests_haveNoAnswer() {
-    Closeness near = near("abc");
+    GpuLinkScores near = near("abc");
     assertThat(choose("abc", "", 4, near)).isEmpty();
     assertThat(choose("abc", "", 0, near)).isEmpty();
     assertThat(choose("abc", "abc", 2, near)).isEmpty();
@@ -104,7 +104,7 @@ class AlignmentTest {
   @Test
   void moreGpusThanDivisionsCanBeRemembered_areChosenGreedily() {
     List<String> uuids = IntStream.range(0, 40).mapToObj(i -> "GPU-" + i).toList();
-    assertThat(Alignment.choose(uuids, List.of("GPU-7"), 8, Closeness.UNKNOWN))
+    assertThat(Alignment.choose(uuids, List.of("GPU-7"), 8, GpuLinkScores.UNKNOWN))
         .hasSize(8)
         .contains("GPU-7")
         .doesNotHaveDuplicates();
@@ -117,7 +117,7 @@ class AlignmentTest {
       int gpus = 2 + random.nextInt(5);
       int size = 1 + random.nextInt(gpus);
       String uuids = "abcdef".substring(0, gpus);
-      Closeness near = randomly(uuids, random);
+      GpuLinkScores near = randomly(uuids, random);
       String must = random.nextBoolean() ? "" : uuids.substring(gpus - 1);
       String chosen = choose(uuids, must, size, near);
       assertThat(chosen).hasSize(size).contains(must);
@@ -128,7 +128,7 @@ class AlignmentTest {
     }
   }
 
-  private static Closeness randomly(String uuids, RandomGenerator random) {
+  private static GpuLinkScores randomly(String uuids, RandomGenerator random) {
     List<String> pairs = new ArrayList<>();
     for (int i = 0; i < uuids.length(); i++) {
       for (int j = i + 1; j < uuids.length(); j++) {
@@ -139,7 +139,8 @@ class AlignmentTest {
   }
 
   /** Most points that a division can have, if it has this set, or any; -1 if there is none. */
-  private static int best(List<String> gpus, String set, int size, String must, Closeness near) {
+  private static int best(
+      List<String> gpus, String set, int size, String must, GpuLinkScores near) {
     int best = -1;
     for (int mask = 0; mask < 1 << gpus.size(); mask++) {
       List<String> chosen = in(gpus, mask);
@@ -153,7 +154,7 @@ class AlignmentTest {
     return best;
   }
 
-  private static int divided(List<String> gpus, int size, Closeness near) {
+  private static int divided(List<String> gpus, int size, GpuLinkScores near) {
     if (gpus.size() <= size) {
       return points(gpus, near);
     }
@@ -177,7 +178,7 @@ class AlignmentTest {
         .toList();
   }
 
-  private static int points(List<String> gpus, Closeness near) {
+  private static int points(List<String> gpus, GpuLinkScores near) {
     int sum = 0;
     for (int i = 0; i < gpus.size(); i++) {
       for (int j = i + 1; j < gpus.size(); j++) {

@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.tranche.nodeplugin.config.Config;
 import dev.tranche.nodeplugin.config.Configs;
 import dev.tranche.nodeplugin.config.SharingStrategy;
-import dev.tranche.nodeplugin.gpu.Closeness;
+import dev.tranche.nodeplugin.gpu.GpuLinkScores;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
 import dev.tranche.nodeplugin.gpu.NodeReplicas;
@@ -44,7 +44,7 @@ class StandaloneAllocationTest {
 
   private static Answer choose(String policy, List<String> available, List<String> must, int size) {
     return StandaloneAllocation.choose(
-        replicas(policy, 4), available, must, size, Closeness.UNKNOWN);
+        replicas(policy, 4), available, must, size, GpuLinkScores.UNKNOWN);
   }
 
   private static final List<String> A_HAS_1_LEFT_B_ALL =
@@ -84,7 +84,7 @@ class StandaloneAllocationTest {
   void wholeGpus_areChosenByCloseness() {
     Answer answer =
         StandaloneAllocation.choose(
-            replicas("packed", 1), List.of("B", "A"), List.of(), 1, Closeness.UNKNOWN);
+            replicas("packed", 1), List.of("B", "A"), List.of(), 1, GpuLinkScores.UNKNOWN);
     assertThat(answer).isEqualTo(new Answer(List.of("A"), Outcome.ALIGNED));
   }
 
@@ -92,7 +92,7 @@ class StandaloneAllocationTest {
   void thousandsOfReplicas_areSpreadEvenly() {
     Replicas all = replicas("distributed", 5_000);
     List<String> ids = all.all().stream().map(replica -> replica.id()).toList();
-    Answer answer = StandaloneAllocation.choose(all, ids, List.of(), 1_250, Closeness.UNKNOWN);
+    Answer answer = StandaloneAllocation.choose(all, ids, List.of(), 1_250, GpuLinkScores.UNKNOWN);
     assertThat(answer.ids()).hasSize(1_250).doesNotHaveDuplicates();
     assertThat(answer.ids().stream().filter(id -> id.startsWith("A::"))).hasSize(625);
   }

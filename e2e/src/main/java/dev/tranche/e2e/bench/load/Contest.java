@@ -41,7 +41,7 @@ public final class Contest implements AutoCloseable {
     this.artifacts = artifacts;
     this.folder = Files.createTempDirectory("tranche-load");
     this.plane = new ControlPlane(artifacts.kubernetes(), folder);
-    Population.createNodes(plane.client(), Places.NODES);
+    Population.createNodes(plane.client(), SimulatedGpus.NODES);
   }
 
   /**
@@ -54,17 +54,18 @@ public final class Contest implements AutoCloseable {
 
   /** The workload that the contestants are given. */
   public static Workload workload(long seed, int pods, double lifeS, boolean alike) {
-    return Workload.of(seed, pods, new Places().count(), Places.REPLICAS, lifeS, alike);
+    return Workload.of(
+        seed, pods, new SimulatedGpus().count(), SimulatedGpus.REPLICAS, lifeS, alike);
   }
 
   /** The same by one who knows what each pod is going to use: nobody can do much better. */
   public static RealUse oracle(Workload workload) {
-    return Oracle.run(workload, new Places().count(), Places.REPLICAS);
+    return Oracle.run(workload, new SimulatedGpus().count(), SimulatedGpus.REPLICAS);
   }
 
   /** The same by one who knows everything but what newcomers will use. */
   public static RealUse blind(Workload workload) {
-    return Oracle.blind(workload, new Places().count(), Places.REPLICAS);
+    return Oracle.blind(workload, new SimulatedGpus().count(), SimulatedGpus.REPLICAS);
   }
 
   public Result run(Contestant contestant, Workload workload) throws Exception {
@@ -74,7 +75,7 @@ public final class Contest implements AutoCloseable {
     }
     Path log = folder.resolve(contestant + ".log");
     var all = new ArrayList<>(flags.get());
-    all.add("--measured-after-ms=" + Pace.MEASURED_AFTER_MS);
+    all.add("--measured-after-ms=" + TimeScale.MEASURED_AFTER_MS);
     try (var extender =
         new ExtenderPart(artifacts.root(), plane, log, all.toArray(String[]::new))) {
       Await.until("the extender to be ready", WAIT_S, extender::ready);
@@ -83,9 +84,9 @@ public final class Contest implements AutoCloseable {
           new SimulatedNodes(
               plane.client(),
               extender.streamPort(),
-              new Places().gpus(),
+              new SimulatedGpus().gpus(),
               (node, pod) -> toldNanos.put(pod.getPodUid(), System.nanoTime()))) {
-        Await.until("every node to be heard", WAIT_S, () -> extender.hears(Places.NODES));
+        Await.until("every node to be heard", WAIT_S, () -> extender.hears(SimulatedGpus.NODES));
         String scheduler = "percentageOfNodesToScore: 100\n" + extender.schedulerExtender();
         return scheduled(scheduler, workload, nodes, toldNanos);
       }

@@ -41,7 +41,7 @@ final class LoadRun {
 
   private final KubernetesClient client;
   private final Workload workload;
-  private final Places places = new Places();
+  private final SimulatedGpus places = new SimulatedGpus();
   private final RealUse use;
   private final @Nullable SimulatedNodes nodes;
   private final BlockingQueue<Seen> bound = new LinkedBlockingQueue<>();
@@ -71,7 +71,7 @@ final class LoadRun {
     this.client = plane.client();
     this.workload = workload;
     this.nodes = nodes;
-    this.use = new RealUse(places.count(), Places.REPLICAS, Double.MAX_VALUE);
+    this.use = new RealUse(places.count(), SimulatedGpus.REPLICAS, Double.MAX_VALUE);
   }
 
   Contest.Result run() throws Exception {
@@ -100,14 +100,14 @@ final class LoadRun {
   private void seen(Pod pod) {
     var meta = pod.getMetadata();
     @Nullable String uuid = meta.getAnnotations().get(Names.GPU);
-    var of = workload.pods().get(Places.podNumber(meta.getName()));
+    var of = workload.pods().get(SimulatedGpus.podNumber(meta.getName()));
     bound.add(new Seen(of, pod.getSpec().getNodeName(), uuid, meta.getUid(), nowS()));
   }
 
   private void drive(ExecutorService api) throws InterruptedException {
     @Nullable Readings readings =
         nodes == null ? null : new Readings(use, places, nodes, this::nowS);
-    double readS = -Pace.READ_EVERY_S;
+    double readS = -TimeScale.READ_EVERY_S;
     int next = 0;
     int all = workload.pods().size();
     while (placed < all && nowS() < lastArrivalS + GRACE_S) {
@@ -119,14 +119,14 @@ final class LoadRun {
         end(live.remove(), api);
       }
       double now = nowS();
-      if (now - readS >= Pace.READ_EVERY_S) {
+      if (now - readS >= TimeScale.READ_EVERY_S) {
         if (readings != null) {
           pass(now);
           readings.read(now - readS);
         }
         readS = now;
       }
-      double waitS = Math.min(nextS(next), readS + Pace.READ_EVERY_S) - nowS();
+      double waitS = Math.min(nextS(next), readS + TimeScale.READ_EVERY_S) - nowS();
       var seen = bound.poll((long) (Math.max(0, waitS) * 1e6), TimeUnit.MICROSECONDS);
       if (seen != null) {
         start(seen);
@@ -142,7 +142,7 @@ final class LoadRun {
     }
     int taken = boundReplicas;
     for (Workload.Pod other : waiting.values()) {
-      boolean soon = now - createdS.getOrDefault(other.number(), now) < Pace.WAITS_S;
+      boolean soon = now - createdS.getOrDefault(other.number(), now) < TimeScale.WAITS_S;
       taken += soon ? other.replicas() : 0;
     }
     return taken + pod.replicas() <= workload.levelReplicas();
@@ -164,7 +164,7 @@ final class LoadRun {
   private void create(Workload.Pod pod, ExecutorService api) {
     createdS.put(pod.number(), nowS());
     waiting.put(pod.number(), pod);
-    calls.add(api.submit(() -> client.raw(PODS, "POST", Places.json(pod))));
+    calls.add(api.submit(() -> client.raw(PODS, "POST", SimulatedGpus.json(pod))));
   }
 
   private void start(Seen seen) {
@@ -172,7 +172,7 @@ final class LoadRun {
     int gpu =
         seen.uuid() == null ? places.leastAllocated(seen.node(), use) : places.byUuid(seen.uuid());
     double toldS = toldS(seen);
-    use.start(seen.pod(), gpu, toldS - Pace.KNOWN_AFTER_S, toldS);
+    use.start(seen.pod(), gpu, toldS - TimeScale.KNOWN_AFTER_S, toldS);
     live.add(new Live(seen, gpu, seen.atS() + seen.pod().lifeS()));
     waitedS += seen.atS() - createdS.getOrDefault(seen.pod().number(), seen.atS());
     waiting.remove(seen.pod().number());
@@ -197,7 +197,7 @@ final class LoadRun {
     if (nodes != null) {
       nodes.ended(ended.seen().node(), ended.seen().uid());
     }
-    String name = Places.podName(ended.seen().pod());
+    String name = SimulatedGpus.podName(ended.seen().pod());
     calls.add(
         api.submit(
             () ->

@@ -15,7 +15,7 @@ final class Readings {
   private static final double CHANGE_MEMORY = 0.02;
 
   private final RealUse use;
-  private final Places places;
+  private final SimulatedGpus places;
   private final SimulatedNodes nodes;
   private final DoubleSupplier clockS;
   private final double[] smMean;
@@ -25,7 +25,7 @@ final class Readings {
   /**
    * @param clockS that of what really happens; asked on any thread
    */
-  Readings(RealUse use, Places places, SimulatedNodes nodes, DoubleSupplier clockS) {
+  Readings(RealUse use, SimulatedGpus places, SimulatedNodes nodes, DoubleSupplier clockS) {
     this.clockS = clockS;
     this.use = use;
     this.places = places;
@@ -41,7 +41,7 @@ final class Readings {
   void read(double passedS) {
     var news = new LinkedHashSet<String>();
     for (int gpu = 0; gpu < smMean.length; gpu++) {
-      smMean[gpu] = Pace.mean(smMean[gpu], use.sm(gpu), passedS);
+      smMean[gpu] = TimeScale.mean(smMean[gpu], use.sm(gpu), passedS);
       load(gpu);
       if (differs(gpu)) {
         news.add(places.node(gpu));
@@ -78,7 +78,7 @@ final class Readings {
         .setSampledAtMs(System.currentTimeMillis())
         .setSmUtilizationPercent((int) Math.round(use.sm(gpu) * 100))
         .setSmUtilizationMeanPercent((float) (smMean[gpu] * 100))
-        .setMemoryUsedBytes(Math.round(memory * Places.MEMORY_BYTES))
+        .setMemoryUsedBytes(Math.round(memory * SimulatedGpus.MEMORY_BYTES))
         .setProcesses(use.uses(gpu).size())
         .build();
   }
@@ -90,9 +90,9 @@ final class Readings {
             u ->
                 PodUse.newBuilder()
                     .setNamespace(Population.NAMESPACE)
-                    .setPod(Places.podName(u.pod()))
+                    .setPod(SimulatedGpus.podName(u.pod()))
                     .setContainer("main")
-                    .setMemoryUsedBytes((long) (u.memory() * Places.MEMORY_BYTES))
+                    .setMemoryUsedBytes((long) (u.memory() * SimulatedGpus.MEMORY_BYTES))
                     .setSmUtilizationPercent((float) (u.pod().sm() / demand * 100))
                     .build())
         .toList();

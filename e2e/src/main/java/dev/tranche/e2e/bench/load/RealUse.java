@@ -21,7 +21,11 @@ public final class RealUse {
    * @param chosenS by then at the latest
    */
   public record Foretold(
-      Workload.Pod pod, int gpu, List<Use> there, List<Told.Reading> readings, double chosenS) {
+      Workload.Pod pod,
+      int gpu,
+      List<Use> there,
+      List<ReportedMemory.Reading> readings,
+      double chosenS) {
     /** For how long it had been known. */
     double knownS() {
       return chosenS - readings.getFirst().sentS();
@@ -36,7 +40,7 @@ public final class RealUse {
 
   private static final class Gpu {
     final List<Use> uses = new ArrayList<>();
-    final Told told = new Told();
+    final ReportedMemory told = new ReportedMemory();
 
     double demand() {
       return uses.stream().mapToDouble(u -> u.pod().sm()).sum();
@@ -105,7 +109,7 @@ public final class RealUse {
     if (pod.memory() > free + EPSILON) {
       collisions++;
       double asked = (double) pod.replicas() / replicasPerGpu;
-      List<Told.Reading> readings = on.told.lastBetween(fromS, chosenS);
+      List<ReportedMemory.Reading> readings = on.told.lastBetween(fromS, chosenS);
       boolean known = !readings.isEmpty();
       if (known && readings.stream().allMatch(r -> 1 - r.memory() < asked - EPSILON)) {
         foretold.add(new Foretold(pod, gpu, List.copyOf(on.uses), readings, chosenS));

@@ -46,7 +46,7 @@ public final class RealReplay {
   }
 
   private static Replay replay(ControlPlane plane, TraceObjects objects, long seed) {
-    try (var verdicts = new Verdicts(plane.client(), NAMESPACE)) {
+    try (var verdicts = new PodOutcomes(plane.client(), NAMESPACE)) {
       Trace trace = objects.trace();
       return Replay.of(
           trace.arrivals(seed),

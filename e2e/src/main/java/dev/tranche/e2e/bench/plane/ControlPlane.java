@@ -29,9 +29,9 @@ public final class ControlPlane implements AutoCloseable {
   private final Path folder;
   private final Path binaries;
   private final int apiPort = freePort();
-  private final List<Part> parts = new ArrayList<>();
+  private final List<ChildProcess> parts = new ArrayList<>();
   private final KubernetesClient client;
-  private @Nullable Part scheduler;
+  private @Nullable ChildProcess scheduler;
 
   /**
    * @param binaries holds {@code etcd} and {@code kube}
@@ -48,9 +48,9 @@ public final class ControlPlane implements AutoCloseable {
         "kube-apiserver to be ready", READY_LIMIT_S, this::answers, () -> "logs are in " + folder);
   }
 
-  private Part startEtcd(int port) throws IOException {
+  private ChildProcess startEtcd(int port) throws IOException {
     String peers = "http://127.0.0.1:" + freePort();
-    return Part.start(
+    return ChildProcess.start(
         folder.resolve("etcd.log"),
         List.of(
             binaries.resolve("etcd").toString(),
@@ -65,10 +65,10 @@ public final class ControlPlane implements AutoCloseable {
             "--unsafe-no-fsync"));
   }
 
-  private Part startApiServer(int etcdPort) throws IOException {
+  private ChildProcess startApiServer(int etcdPort) throws IOException {
     Path key = ServiceAccountKey.write(folder.resolve("service-account.key"));
     Path tokens = Files.writeString(folder.resolve("tokens"), TOKEN + ",bench,1,system:masters\n");
-    return Part.start(
+    return ChildProcess.start(
         folder.resolve("kube-apiserver.log"),
         List.of(
             program("kube-apiserver"),
@@ -121,7 +121,7 @@ public final class ControlPlane implements AutoCloseable {
                     .formatted(kubeconfig())
                 + configuration);
     scheduler =
-        Part.start(
+        ChildProcess.start(
             folder.resolve("kube-scheduler.log"),
             List.of(program.toString(), "--config=" + file, "--secure-port=0", "--v=0"));
   }
@@ -175,7 +175,7 @@ public final class ControlPlane implements AutoCloseable {
   }
 
   private boolean answers() {
-    parts.forEach(Part::mustLive);
+    parts.forEach(ChildProcess::mustLive);
     try {
       return "ok".equals(client.raw("/readyz"))
           && client.namespaces().withName("default").get() != null;
@@ -201,6 +201,6 @@ public final class ControlPlane implements AutoCloseable {
   public void close() {
     stopScheduler();
     client.close();
-    parts.reversed().forEach(Part::close);
+    parts.reversed().forEach(ChildProcess::close);
   }
 }

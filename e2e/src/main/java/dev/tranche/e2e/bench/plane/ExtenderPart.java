@@ -25,7 +25,7 @@ public final class ExtenderPart implements AutoCloseable {
   private final int verbsPort = ControlPlane.freePort();
   private final int streamPort = ControlPlane.freePort();
   private final int metricsPort = ControlPlane.freePort();
-  private final Part part;
+  private final ChildProcess part;
 
   /**
    * @param root of the repository, whose image has been built
@@ -49,7 +49,7 @@ public final class ExtenderPart implements AutoCloseable {
     command.addAll(List.of(flags));
     Map<String, String> environment = ImageFiles.environment(root);
     environment.putAll(access(plane));
-    part = Part.start(log, command, environment);
+    part = ChildProcess.start(log, command, environment);
   }
 
   /** As few words as a pod's service account says; to read a file of YAML takes a while. */
@@ -100,7 +100,7 @@ public final class ExtenderPart implements AutoCloseable {
     return streamPort;
   }
 
-  public Part part() {
+  public ChildProcess part() {
     return part;
   }
 

@@ -65,8 +65,8 @@ public final class WebhookTraining {
   }
 
   /**
-   * @return whether all were answered: on a busy machine a handshake may take longer than the webhook
-   *     waits for the first request
+   * @return whether all were answered: on a busy machine a handshake may take longer than the
+   *     webhook waits for the first request
    */
   private static boolean reviewed(SSLContext tls) {
     try (var post = new TlsPost(tls, PORT)) {

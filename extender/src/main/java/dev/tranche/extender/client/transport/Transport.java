@@ -70,7 +70,9 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
                       return (body == null ? open.send() : open.send(body))
                           .onFailure(failure -> connections.failed(open, failure));
                     })
-                .map(response -> new Answer(request, response, consumer, connections, limitMs)));
+                .map(
+                    response ->
+                        new StreamedResponse(request, response, consumer, connections, limitMs)));
   }
 
   /** Its own, or else the client's; 0: none, as for what may be silent for long. */
@@ -141,7 +143,7 @@ final class Transport extends StandardHttpClient<Transport, VertxTransport, Tran
         ? Future.succeededFuture(
             new WebSocketResponse(
                 new WebSocketUpgradeResponse(
-                    request, rejected.getStatus(), Answer.map(rejected.getHeaders())),
+                    request, rejected.getStatus(), StreamedResponse.map(rejected.getHeaders())),
                 rejected))
         : Future.failedFuture(failure);
   }

@@ -17,9 +17,9 @@ import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.selection.Exclusion;
 import dev.tranche.extender.selection.NodeFilter;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
-import dev.tranche.extender.snapshot.LookedNode;
 import dev.tranche.extender.snapshot.NodeEvaluator;
 import dev.tranche.extender.snapshot.NodeFit;
+import dev.tranche.extender.snapshot.NodeSnapshot;
 import io.vertx.core.Future;
 import io.vertx.core.json.JsonArray;
 import io.vertx.core.json.JsonObject;
@@ -210,14 +210,14 @@ public final class Explain {
   }
 
   /** What a pod says of nodes we do not keep; the API server is asked for it. */
-  private record Judged(PodFacts pod, Policy policy, List<LookedNode> looked) {
+  private record Judged(PodFacts pod, Policy policy, List<NodeSnapshot> looked) {
     /**
      * @param filter empty: what the pod excludes is not known
      */
     Part leavingOut(Optional<NodeFilter> filter) {
       var counts = new EnumMap<Exclusion, Integer>(Exclusion.class);
-      var left = new ArrayList<LookedNode>();
-      for (LookedNode node : looked) {
+      var left = new ArrayList<NodeSnapshot>();
+      for (NodeSnapshot node : looked) {
         Optional<Exclusion> why = filter.flatMap(f -> f.excludes(node.node()));
         why.ifPresentOrElse(w -> counts.merge(w, 1, Integer::sum), () -> left.add(node));
       }
@@ -237,7 +237,7 @@ public final class Explain {
           json, looked.stream().filter(node -> filter.excludes(node.node()).isEmpty()).toList());
     }
 
-    private void putSmallerShare(JsonObject json, List<LookedNode> nodes) {
+    private void putSmallerShare(JsonObject json, List<NodeSnapshot> nodes) {
       SmallerShare.of(pod, policy, nodes).ifPresent(share -> json.put("smallerShare", share));
     }
 
@@ -255,11 +255,12 @@ public final class Explain {
     }
   }
 
-  private static void judge(JsonObject json, PodFacts pod, Policy policy, List<LookedNode> looked) {
+  private static void judge(
+      JsonObject json, PodFacts pod, Policy policy, List<NodeSnapshot> looked) {
     var requestsByReplicas = new HashMap<Integer, GpuRequest>();
     var fitted = new JsonArray();
     var refused = new ArrayList<NodeFit>();
-    for (LookedNode node : looked) {
+    for (NodeSnapshot node : looked) {
       GpuRequest ask = requestsByReplicas.computeIfAbsent(node.replicas(), pod::ask);
       NodeFit now = ClusterSnapshot.evaluate(node.node(), ask, node.seen(), policy);
       if (now.placement().isEmpty()) {

@@ -143,7 +143,7 @@ public final class GpuJson {
             .put("uid", hold.uid())
             .put("replicas", replicas(gpu, hold))
             .put("replicasPerGpu", replicasPerGpu(gpu, hold))
-            .put("stage", Stages.shown(hold));
+            .put("stage", HoldStages.shown(hold));
     gpu.reading()
         .ifPresent(
             reading -> {

@@ -118,7 +118,7 @@ public final class PodJson {
               .put("replicas", replicas)
               .put("replicasPerGpu", of));
     }
-    json.put("stage", Stages.shown(hold)).put("gpus", array);
+    json.put("stage", HoldStages.shown(hold)).put("gpus", array);
     // While its GPUs are unknown, so is what they are worth.
     if (hold.placement() != null) {
       json.put(

@@ -5,7 +5,7 @@ import dev.tranche.extender.placement.GpuRequest;
 import dev.tranche.extender.placement.Outcome;
 import dev.tranche.extender.score.Policy;
 import dev.tranche.extender.snapshot.ClusterSnapshot;
-import dev.tranche.extender.snapshot.LookedNode;
+import dev.tranche.extender.snapshot.NodeSnapshot;
 import io.vertx.core.json.JsonObject;
 import java.util.HashMap;
 import java.util.List;
@@ -34,7 +34,7 @@ final class SmallerShare {
    *
    * @param nodes that the pod does not exclude
    */
-  static Optional<JsonObject> of(PodFacts pod, Policy policy, List<LookedNode> nodes) {
+  static Optional<JsonObject> of(PodFacts pod, Policy policy, List<NodeSnapshot> nodes) {
     if (pod.stampedReplicas().isEmpty()) {
       return Optional.empty();
     }
@@ -51,7 +51,7 @@ final class SmallerShare {
   }
 
   /** A smaller share fits wherever a larger one does. */
-  private void look(LookedNode node) {
+  private void look(NodeSnapshot node) {
     int low = best;
     int high = ask.shareReplicas() - 1;
     while (low < high) {
@@ -69,7 +69,7 @@ final class SmallerShare {
     }
   }
 
-  private boolean fits(GpuRequest asked, LookedNode node) {
+  private boolean fits(GpuRequest asked, NodeSnapshot node) {
     return ClusterSnapshot.outcome(asked, node.seen(), policy) instanceof Outcome.Fits;
   }
 

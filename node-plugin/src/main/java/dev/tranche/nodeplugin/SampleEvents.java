@@ -3,7 +3,7 @@ package dev.tranche.nodeplugin;
 import dev.tranche.nodeplugin.events.EventBuffer;
 import dev.tranche.nodeplugin.gpu.GpuSharing;
 import dev.tranche.nodeplugin.gpu.GpuStatus;
-import dev.tranche.nodeplugin.gpu.HealthNews;
+import dev.tranche.nodeplugin.gpu.HealthChange;
 import dev.tranche.nodeplugin.gpu.RepeatedFaults;
 import dev.tranche.nodeplugin.metrics.ContainerCollector;
 import dev.tranche.nodeplugin.metrics.NodeMetrics;
@@ -20,7 +20,7 @@ import java.util.Map;
  * Says what each sample brings that is news: to people as events, to Prometheus as series. Confined
  * to the event loop.
  */
-final class SampleNews {
+final class SampleEvents {
   private final EventBuffer events;
   private final NodeMetrics metrics;
   private final Overuse overuse;
@@ -29,7 +29,7 @@ final class SampleNews {
   private Grants grants = new Grants(Map.of());
   private List<Object> grantsMadeOf = List.of();
 
-  SampleNews(String node, EventBuffer events, NodeMetrics metrics, Overuse overuse) {
+  SampleEvents(String node, EventBuffer events, NodeMetrics metrics, Overuse overuse) {
     this.events = events;
     this.metrics = metrics;
     this.overuse = overuse;
@@ -43,14 +43,14 @@ final class SampleNews {
    * @return whether a cordon has begun or ended, which a scheduler should hear of at once
    */
   boolean sampled(PluginState state, List<GpuStatus> gpus) {
-    HealthNews.between(state.gpus(), gpus).forEach(this::health);
+    HealthChange.between(state.gpus(), gpus).forEach(this::health);
     List<ContainerCollector.Row> rows = new ArrayList<>();
     boolean changed = uses(state, gpus, rows);
     containers.show(rows);
     return changed;
   }
 
-  private void health(HealthNews news) {
+  private void health(HealthChange news) {
     metrics.count(
         "tranche.node.gpu.health.changes", "Changes of a GPU's health.", "to", news.now().word());
     if (repeatedFaults.worthTelling(news, System.nanoTime() / 1_000_000)) {

@@ -3,8 +3,8 @@ package dev.tranche.extender.readapi.row;
 import dev.tranche.extender.ledger.Hold;
 
 /** How far a hold is, as the API names it. */
-public final class Stages {
-  private Stages() {}
+public final class HoldStages {
+  private HoldStages() {}
 
   static String shown(Hold hold) {
     if (hold.confirmed()) {

@@ -5,4 +5,4 @@ package dev.tranche.extender.snapshot;
  *
  * @param replicas R of the resource that a pod asks for
  */
-public record LookedNode(String node, int replicas, ClusterSnapshot.Seen seen) {}
+public record NodeSnapshot(String node, int replicas, ClusterSnapshot.Seen seen) {}

@@ -13,7 +13,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** One process beside us, with its log in a file; it does not outlive this one. */
-public final class Part implements AutoCloseable {
+public final class ChildProcess implements AutoCloseable {
   private static final long STOP_SECONDS = 10;
 
   /** Of the kernel's accounts, on every Linux that we run on. */
@@ -23,23 +23,23 @@ public final class Part implements AutoCloseable {
   private final Path log;
   private final Thread atExit;
 
-  private Part(Process process, Path log) {
+  private ChildProcess(Process process, Path log) {
     this.process = process;
     this.log = log;
     this.atExit = new Thread(process::destroyForcibly);
     Runtime.getRuntime().addShutdownHook(atExit);
   }
 
-  public static Part start(Path log, List<String> command) throws IOException {
+  public static ChildProcess start(Path log, List<String> command) throws IOException {
     return start(log, command, Map.of());
   }
 
-  public static Part start(Path log, List<String> command, Map<String, String> environment)
+  public static ChildProcess start(Path log, List<String> command, Map<String, String> environment)
       throws IOException {
     var builder =
         new ProcessBuilder(command).redirectErrorStream(true).redirectOutput(log.toFile());
     builder.environment().putAll(environment);
-    return new Part(builder.start(), log);
+    return new ChildProcess(builder.start(), log);
   }
 
   /**

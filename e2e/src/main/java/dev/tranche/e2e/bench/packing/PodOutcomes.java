@@ -14,7 +14,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 
 /** Sees what becomes of each pod: bound, or found unschedulable. */
-final class Verdicts implements AutoCloseable {
+final class PodOutcomes implements AutoCloseable {
   private static final long LIMIT_S = 120;
 
   private final String namespace;
@@ -22,7 +22,7 @@ final class Verdicts implements AutoCloseable {
   private final Map<String, CompletableFuture<Boolean>> awaited = new ConcurrentHashMap<>();
   private final Watch watch;
 
-  Verdicts(KubernetesClient client, String namespace) {
+  PodOutcomes(KubernetesClient client, String namespace) {
     this.client = client;
     this.namespace = namespace;
     this.watch =

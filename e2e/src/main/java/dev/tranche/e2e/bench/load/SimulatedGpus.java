@@ -9,7 +9,7 @@ import java.util.List;
 import java.util.Map;
 
 /** Which GPU of which node has which number; pods and their names. */
-final class Places {
+final class SimulatedGpus {
   static final int NODES = 25;
   static final int REPLICAS = 10;
 
@@ -26,7 +26,7 @@ final class Places {
   private final List<Place> places = new ArrayList<>();
   private final Map<String, Integer> byUuid = new HashMap<>();
 
-  Places() {
+  SimulatedGpus() {
     gpus.forEach(
         (node, all) ->
             all.forEach(

@@ -14,18 +14,18 @@ import java.util.Map;
  *
  * @param points by uuid and uuid; both directions are there
  */
-public record Closeness(Map<String, Map<String, Integer>> points) {
+public record GpuLinkScores(Map<String, Map<String, Integer>> points) {
   /** Nothing is known: all GPUs are equally near. */
-  public static final Closeness UNKNOWN = new Closeness(Map.of());
+  public static final GpuLinkScores UNKNOWN = new GpuLinkScores(Map.of());
 
   private static final int POINTS_PER_NVLINK = 100;
 
-  public Closeness {
+  public GpuLinkScores {
     points = Map.copyOf(points);
   }
 
   /** Asks NVML for every pair; what it does not tell is taken from the NUMA nodes. */
-  public static Closeness measure(Nvml nvml, List<GpuInfo> gpus) {
+  public static GpuLinkScores measure(Nvml nvml, List<GpuInfo> gpus) {
     Map<String, Map<String, Integer>> points = new HashMap<>();
     for (GpuInfo gpu : gpus) {
       Map<String, Integer> toOthers = new HashMap<>();
@@ -36,7 +36,7 @@ public record Closeness(Map<String, Map<String, Integer>> points) {
       }
       points.put(gpu.uuid(), Map.copyOf(toOthers));
     }
-    return new Closeness(points);
+    return new GpuLinkScores(points);
   }
 
   // It decides only who sits beside whom: not worth a GPU.

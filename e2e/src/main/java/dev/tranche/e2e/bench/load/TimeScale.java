@@ -4,7 +4,7 @@ package dev.tranche.e2e.bench.load;
  * Time is pressed together {@value #FACTOR} times: pods live for seconds instead of minutes, and
  * what the parts wait for is shortened alike.
  */
-final class Pace {
+final class TimeScale {
   static final int FACTOR = 40;
 
   /** Of the mean of SM utilization, 10 s in a node plugin. */
@@ -28,7 +28,7 @@ final class Pace {
   /** Pods that wait for longer keep no others from arriving. */
   static final double WAITS_S = 1;
 
-  private Pace() {}
+  private TimeScale() {}
 
   /** The exponentially weighted mean of utilization after one more reading. */
   static double mean(double before, double now, double passedS) {

@@ -1,14 +1,14 @@
 package dev.tranche.extender.readapi;
 
 /** So many a second, counted in whole seconds. From any thread; time is a parameter. */
-final class Rate {
+final class RateLimit {
   private static final long SECOND_MS = 1_000;
 
   private final int perSecondMax;
   private long second = Long.MIN_VALUE;
   private int used;
 
-  Rate(int perSecondMax) {
+  RateLimit(int perSecondMax) {
     this.perSecondMax = perSecondMax;
   }
 

@@ -18,7 +18,8 @@ import javax.net.ssl.SSLPeerUnverifiedException;
  * @param shown is told, at each request that may pass, which certificate is shown: nobody here
  *     renews the copy that kube-scheduler has
  */
-public record Clients(PemTrustOptions authorities, String name, Consumer<X509Certificate> shown) {
+public record ClientCertificates(
+    PemTrustOptions authorities, String name, Consumer<X509Certificate> shown) {
   private static final int FORBIDDEN = 403;
 
   /** Passes on the requests of those who may. */

@@ -15,7 +15,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeoutException;
 
 /** A response and its body, of which the next piece comes when it is asked for. */
-final class Answer implements HttpResponse<AsyncBody>, AsyncBody {
+final class StreamedResponse implements HttpResponse<AsyncBody>, AsyncBody {
   private final HttpRequest request;
   private final HttpClientResponse response;
   private final AsyncBody.Consumer<List<ByteBuffer>> consumer;
@@ -32,7 +32,7 @@ final class Answer implements HttpResponse<AsyncBody>, AsyncBody {
    *
    * @param limitMs a piece that was asked for may take twice as long to come; 0: for ever
    */
-  Answer(
+  StreamedResponse(
       HttpRequest request,
       HttpClientResponse response,
       AsyncBody.Consumer<List<ByteBuffer>> consumer,

@@ -4,7 +4,7 @@ package dev.tranche.extender.history;
  * The samples of one GPU: a ring with a slot for each step. Slots are numbered from the beginning
  * of time, so that two tracks agree on them. Zero is a gap in each array.
  */
-final class Track {
+final class GpuSeries {
   /** Mean and highest SM load in one short, memory, granted share. */
   private static final int SHORTS_PER_SLOT = 3;
 
@@ -39,7 +39,7 @@ final class Track {
   /**
    * @param first slot that will be put
    */
-  Track(int index, int slots, long first) {
+  GpuSeries(int index, int slots, long first) {
     this.index = index;
     this.slots = slots;
     ring = new short[slots * SHORTS_PER_SLOT];
@@ -135,9 +135,9 @@ final class Track {
   }
 
   /** With steps that are twice as long, and as far back. */
-  Track halved() {
+  GpuSeries halved() {
     long end = Math.floorDiv(last, 2);
-    var half = new Track(index, Math.ceilDiv(slots, 2), end + 1);
+    var half = new GpuSeries(index, Math.ceilDiv(slots, 2), end + 1);
     for (long slot = end - half.slots + 1; slot <= end; slot++) {
       Point both = point(slot * 2, 2);
       half.store(slot, both.sm(), both.smMax(), both.memoryUsedBytes(), both.granted());

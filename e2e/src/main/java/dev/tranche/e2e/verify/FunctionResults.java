@@ -9,7 +9,7 @@ import java.util.List;
  * @param needed the node plugin does not work without it
  * @param expected return codes that are answers, too
  */
-record Asked(String function, boolean needed, List<Integer> expected, List<Of> answers) {
+record FunctionResults(String function, boolean needed, List<Integer> expected, List<Of> answers) {
   /**
    * What it answered.
    *
@@ -23,7 +23,7 @@ record Asked(String function, boolean needed, List<Integer> expected, List<Of> a
     }
   }
 
-  Asked {
+  FunctionResults {
     expected = List.copyOf(expected);
     answers = List.copyOf(answers);
   }
@@ -33,16 +33,16 @@ record Asked(String function, boolean needed, List<Integer> expected, List<Of> a
     return Check.of(area, function, answer(), String.join(", ", texts));
   }
 
-  private Answer answer() {
+  private CheckStatus answer() {
     List<Integer> wrong = new ArrayList<>(answers.stream().map(Of::code).toList());
     wrong.removeIf(code -> code == NvmlCodes.SUCCESS || expected.contains(code));
     if (wrong.isEmpty()) {
-      return Answer.OK;
+      return CheckStatus.OK;
     }
     boolean absent =
         wrong.stream()
             .allMatch(code -> NvmlCodes.unsupported(code) || code == NvmlCodes.NO_PERMISSION);
-    return absent && !needed ? Answer.NOT_AVAILABLE : Answer.FAILED;
+    return absent && !needed ? CheckStatus.NOT_AVAILABLE : CheckStatus.FAILED;
   }
 
   /** The library lacks it. */
@@ -50,7 +50,7 @@ record Asked(String function, boolean needed, List<Integer> expected, List<Of> a
     return Check.of(
         area,
         function,
-        needed ? Answer.FAILED : Answer.NOT_AVAILABLE,
+        needed ? CheckStatus.FAILED : CheckStatus.NOT_AVAILABLE,
         "missing symbol: this library does not have the function");
   }
 }

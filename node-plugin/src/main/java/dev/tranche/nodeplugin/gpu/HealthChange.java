@@ -13,12 +13,12 @@ import java.util.Map;
  * @param reason CamelCase, an event's
  * @param message a sentence that names the GPU
  */
-public record HealthNews(String uuid, String reason, String message, Health now) {
+public record HealthChange(String uuid, String reason, String message, Health now) {
   /** What is news between two samples; a GPU that is new and healthy is not. */
-  public static List<HealthNews> between(List<GpuStatus> before, List<GpuStatus> after) {
+  public static List<HealthChange> between(List<GpuStatus> before, List<GpuStatus> after) {
     Map<String, Health> known = new HashMap<>();
     before.forEach(gpu -> known.put(gpu.info().uuid(), gpu.health()));
-    List<HealthNews> news = new ArrayList<>();
+    List<HealthChange> news = new ArrayList<>();
     for (GpuStatus gpu : after) {
       Health then = known.getOrDefault(gpu.info().uuid(), Health.good());
       if (!then.reason().equals(gpu.health().reason())) {
@@ -28,23 +28,23 @@ public record HealthNews(String uuid, String reason, String message, Health now)
     return news;
   }
 
-  private static HealthNews of(GpuInfo gpu, Health before, Health now) {
+  private static HealthChange of(GpuInfo gpu, Health before, Health now) {
     String name = "GPU %d (%s, %s)".formatted(gpu.index(), gpu.uuid(), gpu.model());
     return switch (now) {
       case Health.Healthy ignored ->
           before instanceof Health.Lost
-              ? new HealthNews(
+              ? new HealthChange(
                   gpu.uuid(), "GpuReturned", name + " answers again and takes new pods", now)
-              : new HealthNews(
+              : new HealthChange(
                   gpu.uuid(),
                   "GpuHealthy",
                   name + " was quiet and answers: it takes new pods",
                   now);
       case Health.Lost lost ->
-          new HealthNews(
+          new HealthChange(
               gpu.uuid(), "GpuLost", name + " is gone, pods on it are lost: " + lost.reason(), now);
       case Health.Faulty faulty ->
-          new HealthNews(
+          new HealthChange(
               gpu.uuid(), "GpuUnhealthy", name + " takes no new pods: " + faulty.reason(), now);
     };
   }

@@ -5,8 +5,10 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 
-/** What the extender was told of one GPU's memory. Told on one thread, asked on another. */
-final class Told {
+/**
+ * The readings of one GPU's memory that the extender got. Written on one thread, read on another.
+ */
+final class ReportedMemory {
   /** What was told before is nobody's last word any more. */
   private static final double REMEMBERED_S = 60;
 
@@ -18,7 +20,7 @@ final class Told {
 
   private final Deque<Reading> readings = new ArrayDeque<>();
 
-  Told() {
+  ReportedMemory() {
     readings.add(new Reading(0, -Double.MAX_VALUE));
   }
 

@@ -24,7 +24,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** Who may ask the verbs where a certificate is required. */
-final class ClientsIT {
+final class ClientCertificatesIT {
   private static final String NAME = "tranche-scheduler-client";
   private static final String START = "tranche.extender.client.certificate.start.timestamp.seconds";
   private static final String EXPIRY =
@@ -98,8 +98,8 @@ final class ClientsIT {
     return x509.getNotAfter().toInstant().getEpochSecond();
   }
 
-  private Clients clients(TestAuthority authority) throws Exception {
-    return new Clients(authority.trusted(), NAME, metrics::clientShown);
+  private ClientCertificates clients(TestAuthority authority) throws Exception {
+    return new ClientCertificates(authority.trusted(), NAME, metrics::clientShown);
   }
 
   /** With TLS 1.3 a client learns it when it reads. */
