@@ -23,7 +23,7 @@ class EventIndexTest {
    */
   private static final Pattern WRITTEN =
       Pattern.compile(
-          "(?:(?:withReason|events\\.node|events\\.pod|new HealthNews)\\([^;\"]*|String REASON = )\"([A-Z][a-z]+[A-Z]\\w+)\"");
+          "(?:(?:withReason|events\\.node|events\\.pod|new HealthChange)\\([^;\"]*|String REASON = )\"([A-Z][a-z]+[A-Z]\\w+)\"");
 
   private static final Pattern ROW = Pattern.compile("^\\| (`.*?) \\|");
   private static final Pattern REASON = Pattern.compile("`(\\w+)`");
