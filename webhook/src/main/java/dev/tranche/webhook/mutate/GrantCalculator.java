@@ -77,7 +77,8 @@ sealed interface GrantCalculator {
       List<String> warnings,
       MutationRules rules) {
     List<Grant> grants = Grant.of(requests, granularity.replicasPerGpu(), usableBytes);
-    List<Problem> denials = PodRules.of(pod, grants, granularity, rules.resources().getFirst());
+    List<Problem> denials =
+        PodRules.of(pod, requests, grants, granularity, rules.resources().getFirst());
     if (!denials.isEmpty()) {
       return new Refused(denials);
     }

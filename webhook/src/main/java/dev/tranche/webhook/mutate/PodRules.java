@@ -12,6 +12,7 @@ import dev.tranche.webhook.pod.Denial;
 import dev.tranche.webhook.pod.PodView;
 import dev.tranche.webhook.pod.PodView.Container;
 import dev.tranche.webhook.pod.Problem;
+import dev.tranche.webhook.request.GpuRequests;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -28,7 +29,11 @@ final class PodRules {
   private PodRules() {}
 
   static List<Problem> of(
-      PodView pod, List<Grant> grants, ReplicaGranularity granularity, String resource) {
+      PodView pod,
+      GpuRequests requests,
+      List<Grant> grants,
+      ReplicaGranularity granularity,
+      String resource) {
     var denials = new ArrayList<Problem>();
     boolean seen = pod.annotations().containsKey(Names.REPLICAS_PER_GPU);
     for (Grant grant : grants) {
@@ -49,7 +54,8 @@ final class PodRules {
       pod(pod, resource, denials);
     }
     hostPid(pod, granularity.reachable(), denials);
-    size(demand(pod, grants, granularity.replicasPerGpu(), resource), granularity, shares, denials);
+    Demand demand = demand(pod, requests, grants, granularity.replicasPerGpu(), resource);
+    size(demand, granularity, shares, denials);
     return denials;
   }
 
@@ -149,12 +155,13 @@ final class PodRules {
     }
   }
 
+  /** As the extender will read it. */
   private static Demand demand(
-      PodView pod, List<Grant> grants, int replicasPerGpu, String resource) {
+      PodView pod, GpuRequests requests, List<Grant> grants, int replicasPerGpu, String resource) {
     Map<Container, Integer> granted =
         grants.stream()
             .collect(toMap(g -> g.ask().container(), Grant::replicas, (first, twice) -> first));
-    List<Demand.Request> requests =
+    List<Demand.Request> containers =
         pod.containers().stream()
             .map(
                 c ->
@@ -164,6 +171,7 @@ final class PodRules {
                         granted.getOrDefault(
                             c, (int) Math.min(c.requested(resource), PLAIN_REPLICAS_MAX))))
             .toList();
-    return Demand.of(resource, replicasPerGpu, requests, pod.annotations());
+    return Demand.of(
+        resource, replicasPerGpu, containers, requests.withContainer(pod.annotations()));
   }
 }

@@ -127,6 +127,16 @@ public record GpuRequests(List<Ask> asks, int count, Optional<GpuContainer> chos
     return requested > COUNT_MAX ? 0 : (int) requested;
   }
 
+  /** A pod's annotations with the container that is chosen, as they will be written. */
+  public Map<String, String> withContainer(Map<String, String> annotations) {
+    if (chosen.isEmpty()) {
+      return annotations;
+    }
+    var written = new HashMap<>(annotations);
+    written.put(Names.GPU_CONTAINER, chosen.get().container().name());
+    return written;
+  }
+
   /** Nothing where every share names its container. */
   private static Optional<GpuContainer> chosen(PodView pod, String resource) {
     Map<String, String> annotations = pod.annotations();

@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.tranche.webhook.Reviews;
 import dev.tranche.webhook.mutate.MutationRules;
 import dev.tranche.webhook.mutate.PodMutator;
+import dev.tranche.webhook.nodes.GpuNode;
 import dev.tranche.webhook.pod.Mutation;
 import java.util.List;
 import java.util.Map;
@@ -33,6 +34,19 @@ class GpuContainerTest {
     Mutation mutation = mutator.mutate(pod, EMPTY);
     assertThat(granted(apply(mutation, pod))).isEqualTo(Map.of("app", "5"));
     assertThat(warnings(mutation)).singleElement().asString().contains("app", proxy);
+  }
+
+  /** The extender counts by the container that is chosen here. */
+  @Test
+  void proxyInTheFirstPlace_doesNotHideHowManyGpusAreAskedFor() {
+    ObjectNode pod = pod("istio-proxy", "app");
+    annotate(pod, "tranche.dev/gpu-count", "2");
+    var labels = Map.of("nvidia.com/gpu.replicas", "10", "nvidia.com/gpu.count", "1");
+    var oneGpu = new MutationRules.Cluster(List.of(new GpuNode("a", labels)), false);
+    assertThat(mutator.mutate(pod, oneGpu))
+        .isInstanceOfSatisfying(
+            Mutation.Denied.class,
+            denied -> assertThat(denied.message()).contains("asks for 2 GPUs", "more than 1"));
   }
 
   @Test
