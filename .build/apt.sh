@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Sourced. Installs Debian packages, or says what to install.
 
-# need_packages PACKAGE...: installs those that are missing; fails with a sentence where it cannot.
+# need_packages PACKAGE...: installs missing packages; fails with a message if it cannot.
 need_packages() {
   local missing=() package
   for package in "$@"; do
@@ -15,17 +15,17 @@ need_packages() {
     return 1
   fi
   echo "installing ${missing[*]}" >&2
-  # Several of our commands may need packages at once, and apt-get update waits for nobody.
+  # Several of these commands may need packages at the same time, and apt-get update does not wait for a lock.
   local lock
   exec {lock}>"${TMPDIR:-/tmp}/tranche-apt.lock"
   flock "$lock"
-  # Others may hold the package manager's lock.
+  # Other programs may hold the package manager's lock.
   local options=(-o DPkg::Lock::Timeout=300 -y -qq --no-install-recommends)
   DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install "${missing[@]}" >&2 2>/dev/null ||
     { apt-get -qq update >&2 &&
       DEBIAN_FRONTEND=noninteractive apt-get "${options[@]}" install "${missing[@]}" >&2; }
   local status=$?
-  # By name: what a package has started may have inherited it.
+  # Unlock explicitly, since a process that a package has started may have inherited the lock.
   flock -u "$lock"
   exec {lock}>&-
   return $status

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced. Build results that are kept by the hash of what they are made from.
+# Sourced. Caches build results by the hash of their inputs.
 
 cache=${TRANCHE_CACHE:-$HOME/.cache/tranche}
 
@@ -15,9 +15,9 @@ hash_of() {
   done | sha256sum | cut -c1-12
 }
 
-# cached NAME BUILDER INPUT...: prints the folder that `BUILDER FOLDER` filled for these inputs,
-# calling it only when no such folder is kept. One builder at a time. A failed one leaves nothing, as long as the
-# caller has `set -e` and `inherit_errexit` and does not ask for the status: that would switch `set -e` off in here.
+# cached NAME BUILDER INPUT...: prints the folder that `BUILDER FOLDER` filled for these inputs. It calls the
+# builder only if no such folder exists, one at a time. A failed builder leaves nothing, as long as the caller has
+# `set -e` and `inherit_errexit` and does not test the status, since that would disable `set -e` in here.
 cached() {
   local name=$1 builder=$2 folder work
   folder=$cache/$name-$(hash_of "${@:2}")

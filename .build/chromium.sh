@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Prints the path of a Chromium for the web page's tests: found, else the distribution's.
+# Prints the path of a Chromium for the web page's tests: an installed one, else the distribution's.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 
-# Ubuntu's package is a script that asks for a snap, so that only what starts counts.
+# A browser counts only if it starts, since Ubuntu's package is a script that asks for a snap.
 found() {
   local browser
   for browser in chromium chromium-browser google-chrome; do

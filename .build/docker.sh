@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Makes sure that a Docker engine answers. One that runs is left alone; else, as root on Debian or
-# Ubuntu, the distribution's is installed and started. No systemd is needed.
+# Makes sure that a Docker engine answers. A running engine is not changed. Otherwise, as root on Debian
+# or Ubuntu, the distribution's engine is installed and started. No systemd is needed.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 state=${TRANCHE_CACHE:-$HOME/.cache/tranche}/docker
 
-# Asked by curl and not by `docker info`: a machine may have an engine without a client.
+# Uses curl instead of `docker info`, since a machine may have an engine without a client.
 answers() {
   local host=${DOCKER_HOST:-unix:///var/run/docker.sock}
   case $host in
@@ -18,7 +18,7 @@ answers() {
 
 start() {
   mkdir -p "$state"
-  # A pid file of an engine that was killed keeps the next one from starting.
+  # The pid file of a killed engine prevents the next one from starting.
   if [ -f /var/run/docker.pid ] && ! kill -0 "$(cat /var/run/docker.pid)" 2>/dev/null; then
     rm -f /var/run/docker.pid
   fi

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Prints the path of a C compiler that can link statically, and sees to make, which calls it.
+# Prints the path of a C compiler that can link statically, and makes sure that make is installed, which calls it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
 
-# A compiler without the C library's headers or its static archive is of no use: try both.
+# Tests both, since a compiler is useless without the C library's headers or its static archive.
 links() {
   local out
   out=$(mktemp)

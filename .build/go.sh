@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Prints the path of a Go command that can build all that e2e is made of. Found, else the distribution's, else the
-# toolchain that the Go module proxy serves, with its checksum verified.
+# Prints the path of a Go command that can build all Go parts of e2e: an installed one, else the distribution's, else
+# the toolchain from the Go module proxy, with its checksum verified.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source=SCRIPTDIR/apt.sh
 . "$here/apt.sh"
-# As the go.mod that asks for most: distributions let no older Go fetch a newer one.
+# The newest version that any go.mod needs, since distributions do not let an older Go fetch a newer one.
 oldest=1.25
 pinned=go1.25.7
 cache=${TRANCHE_CACHE:-$HOME/.cache/tranche}/go
@@ -27,7 +27,7 @@ installed() {
   return 1
 }
 
-# The distribution's Go, where it is new enough; `golang-1.25-go` and the like are not on the path.
+# The distribution's Go, if it is new enough; `golang-1.25-go` and the like are not on the path.
 packaged() {
   command -v apt-cache >/dev/null || return 1
   local version

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of a Helm 3 command: one on the path, else one that is built from the Go module proxy, once.
+# Prints the path of a Helm 3 command: the one on the path, else one that is built once from the Go module proxy.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

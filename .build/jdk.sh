@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the home of a JDK 25 or newer: one that is here, else the distribution's, else Temurin with its
+# Prints the home of a JDK 25 or newer: an installed one, else the distribution's, else Temurin with its
 # checksum verified.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)

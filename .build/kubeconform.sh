@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints a folder with the program `kubeconform` and what it is to know, all from the Go module proxy, once:
+# Prints a folder with the program `kubeconform` and its schemas, which it gets once from the Go module proxy:
 # kubernetes.json (the API's own OpenAPI) and crds/ (of Karpenter, cert-manager and the Prometheus Operator).
 set -euo pipefail
 shopt -s inherit_errexit
@@ -9,7 +9,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 kubeconform=github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0
 kubernetes=k8s.io/kubernetes@${KUBERNETES_VERSION:-v1.34.4}
 karpenter=sigs.k8s.io/karpenter@v1.8.0
-# The AWS provider's newest releases are in no proxy; its class is the same v1.
+# The newest releases of the AWS provider are in no proxy; this one has the same v1 EC2NodeClass.
 karpenter_aws=github.com/aws/karpenter-provider-aws@v1.6.3
 cert_manager=github.com/cert-manager/cert-manager@v1.19.1
 prometheus_operator=github.com/prometheus-operator/prometheus-operator@v0.85.0

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Prints the path of a Node.js command with npm beside it. Found, else both from the npm registry, with their
-# checksums verified: a distribution's npm brings hundreds of packages.
+# Prints the path of a Node.js command with npm beside it: an installed one, else both from the npm registry, with their
+# checksums verified. The distribution's npm is not used, since it needs hundreds of packages.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -19,7 +19,7 @@ new_enough() {
   [ "${version%%.*}" -ge "$oldest" ] && [ -x "$(dirname "$1")/npm" ]
 }
 
-# fetch URL SHA256 FOLDER: unpacks what an npm package has.
+# fetch URL SHA256 FOLDER: downloads an npm package and unpacks it.
 fetch() {
   mkdir -p "$3"
   curl -fsSL --retry 3 -o "$3.tgz" "$1"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints the path of NVIDIA's nvml.h, from the Go module that carries it, once. It is not committed.
+# Prints the path of NVIDIA's nvml.h, which it gets once from the Go module that contains it. It is not committed.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,7 +12,7 @@ module=github.com/NVIDIA/go-nvml@v0.13.4-1
 build() {
   local go folder
   go=$("$here/go.sh")
-  # Why it failed is in its output, which the sentence below takes the place of.
+  # The message below replaces its output, which has the reason of a failure.
   folder=$(cd "$1" && "$go" mod download -json "$module" | sed -n 's/.*"Dir": "\(.*\)".*/\1/p') || true
   if [ ! -f "$folder/gen/nvml/nvml.h" ]; then
     echo "error: no nvml.h: no Go module proxy gave $module; run $0 once where one is reachable (GOPROXY), it is kept in $cache" >&2

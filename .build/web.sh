@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # web.sh FOLDER: fills the folder with the web page. It is built once for the same sources.
-# web.sh modules: prints the folder of the npm packages, as the lock file says.
+# web.sh modules: prints the folder of the npm packages, in the versions of the lock file.
 set -euo pipefail
 shopt -s inherit_errexit
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -15,7 +15,7 @@ install_modules() {
   local node
   node=$("$here/node.sh")
   cd "$1"
-  # Nothing that a package brings is run.
+  # No script of a package is run.
   PATH=$(dirname "$node"):$PATH npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 }
 
@@ -24,7 +24,7 @@ build_page() {
   local modules work node
   modules=$(modules)
   node=$("$here/node.sh")
-  # In the folder, so that it goes with it where the build fails.
+  # Inside the folder, so that it is removed with it if the build fails.
   work=$1/.work
   mkdir "$work"
   cp -r "$web"/src "$web"/*.* "$work"
@@ -46,6 +46,6 @@ if [ "$1" = modules ]; then
 fi
 page=$(cached web build_page "$web")
 mkdir -p "$1"
-# What is left of other sources would go into the jar.
+# Otherwise files of other sources would stay and get into the jar.
 find "$1" -type f -delete
 cp "$page"/* "$1"

@@ -24,13 +24,13 @@ import org.objectweb.asm.MethodVisitor;
 import org.objectweb.asm.Opcodes;
 
 /**
- * Rewrites the jars of a folder so that their entries are stored, not compressed: a layer is compressed as a whole
- * anyway, and that finds what classes have in common, which an entry's own compression hides. What nothing here calls or
- * reads is left out: of BouncyCastle, which writes certificates, its algorithms, since the JDK's are used; JNA's native
- * libraries, of which the one that fits lies beside; folders; signatures and digests of jars that are no longer as they
- * were signed; and of others' classes the names of local variables, for which a debugger asks and the message of a
- * NullPointerException. Classes of a Java before 6 are given the frames by which a newer one verifies them: a JVM's cache
- * takes no others, and each start would load and verify them anew.
+ * Rewrites the jars of a folder so that their entries are stored, not compressed. An image layer is compressed as a
+ * whole anyway, which finds what classes have in common; compression of single entries would hide that. It leaves out
+ * what nothing here uses: BouncyCastle's algorithms, since it only writes certificates and the JDK's algorithms are
+ * used; JNA's native libraries, since the right one is installed separately; folders; and signatures and digests, which
+ * are invalid for changed jars. In third-party classes it also leaves out the names of local variables, which only a
+ * debugger and the message of a NullPointerException use. Classes for Java before 6 get stack map frames: a JVM's AOT
+ * cache takes no classes without them, so each start would load and verify these classes again.
  */
 class Store {
   private static final Pattern UNUSED =
@@ -39,7 +39,7 @@ class Store {
               + "|com/sun/jna/[^/]+/\\w+\\.(so|dll|dylib|jnilib|a)"
               + "|META-INF/[^/]+\\.(SF|RSA|DSA)");
 
-  /** Where a class file has it, in two bytes. */
+  /** The offset in a class file, two bytes long. */
   private static final int MAJOR_VERSION_AT = 6;
 
   public static void main(String[] args) throws IOException {
@@ -92,7 +92,7 @@ class Store {
     }
   }
 
-  /** A JVM keeps what a manifest says of thousands of classes for as long as it runs; of jars here it is digests alone. */
+  /** A running JVM keeps a manifest's entries for thousands of classes; in these jars they are only digests. */
   private static byte[] withoutDigests(byte[] manifest) throws IOException {
     var read = new Manifest(new ByteArrayInputStream(manifest));
     read.getEntries().clear();
@@ -102,9 +102,9 @@ class Store {
   }
 
   /**
-   * Without the names of variables, and with frames. The lines stay, for the traces of errors.
+   * Removes the names of variables, and adds frames. Line numbers stay, for stack traces.
    *
-   * @param all what the class refers to
+   * @param all loads the classes that this class refers to
    */
   private static byte[] rewritten(byte[] compiled, ClassLoader all) {
     var reader = new ClassReader(compiled);

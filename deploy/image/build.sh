@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# build.sh TAG: makes the one image of all parts from the jars that `./mvnw package` left, and names it TAG.
-# Needs JAVA_HOME (a JDK 25 or newer), a Docker engine, and make and a C compiler for the library that stands for NVML in the
-# node plugin's training; e2e's jars play what the parts meet in theirs, and one rewrites classes. BASE chooses another image to take the C library from,
-# of Debian or a descendant. A training that fails ends the build: the image would work, but its part would start more slowly
-# and take more memory. ALLOW_FAILED_TRAINING=1 goes on with a warning.
+# build.sh TAG: builds the one image of all parts from the jars of `./mvnw package`, and names it TAG.
+# Needs JAVA_HOME (a JDK 25 or newer), a Docker engine, and make and a C compiler for the simulated NVML of the node plugin's training.
+# It also needs the jars of e2e: they simulate the peers of the parts in their trainings, and one rewrites classes.
+# BASE chooses another image to take the C library from, Debian or a derivative. A failed training ends the build: the image would work,
+# but that part would start more slowly and take more memory. ALLOW_FAILED_TRAINING=1 continues with a warning.
 set -euo pipefail
 tag=${1:?usage: build.sh TAG}
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
@@ -12,13 +12,13 @@ opt=$work/root/opt/tranche
 base=${BASE:-debian:bookworm-slim}
 parts=(webhook extender node-plugin)
 
-# What the parts and their libraries use; jdeps lists most, the others are loaded by name.
+# The JDK modules that the parts and their libraries use. jdeps lists most of them; the others are loaded by name.
 modules=java.base,java.logging,java.management,java.naming,java.net.http,java.security.sasl,java.xml,jdk.crypto.ec,jdk.management,jdk.net,jdk.unsupported
 
 rm -rf "$work"
 mkdir -p "$opt/lib" "$opt/etc"
 "$JAVA_HOME/bin/jlink" --add-modules "$modules" --output "$opt/runtime" --strip-debug --no-header-files --no-man-pages --compress zip-0 2>/dev/null
-# An API server's certificate is of the cluster's own authority, which pods are given: the public ones would only take memory.
+# The cluster's own CA signs the API server's certificate, and pods get that CA. The public CAs would only take memory.
 rm -f "$opt/runtime/lib/security/cacerts"
 
 for part in "${parts[@]}"; do
@@ -28,7 +28,7 @@ for part in "${parts[@]}"; do
   cp -n "$root/$part"/target/lib/*.jar "$opt/lib/"
   { cat "$root/deploy/image/$part.args"; printf -- '-jar\n/opt/tranche/lib/%s\n' "$(basename "$jar")"; } >"$opt/etc/$part.args"
 done
-# JNA's own library lies unpacked: a read-only root has no folder to unpack it into, and a temporary one may forbid programs.
+# JNA's native library is unpacked here: a read-only root has no folder to unpack it into, and a temporary one may be noexec.
 case $(uname -m) in aarch64) jna=linux-aarch64 ;; *) jna=linux-x86-64 ;; esac
 mkdir "$opt/native"
 (cd "$work" && "$JAVA_HOME/bin/jar" xf "$(find "$opt/lib" -name 'jna-5*.jar')" "com/sun/jna/$jna/libjnidispatch.so" && mv "com/sun/jna/$jna/libjnidispatch.so" "$opt/native/" && rm -r com)
@@ -36,8 +36,8 @@ mkdir "$opt/native"
 "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -cp "$root/e2e/target/lib/*" "$root/deploy/image/Store.java" "$opt/lib"
 cp "$root/LICENSE" "$opt/"
 
-# What the runtime (zlib where its JDK is a distribution's), JNA, and the driver's libraries and programs link to; its folders
-# as the distribution has them, by which container runtimes know where to put the driver.
+# Copies the libraries that the Java runtime (zlib if its JDK is a distribution's), JNA, and the driver's libraries and programs link to.
+# The folders are those of the distribution, by which container runtimes know where to put the driver.
 c_library() {
   local container name
   local wanted=(bin sbin lib lib64 etc/debian_version etc/os-release usr/lib/os-release etc/ld.so.conf etc/ld.so.conf.d etc/ld.so.cache)
@@ -61,29 +61,30 @@ c_library() {
 c_library
 
 cp "$root/deploy/image/Dockerfile" "$work/"
-# The JVM refuses a cache whose jars have another time; the engine's own cache would take a file with the same content for the same.
+# The JVM refuses an AOT cache if the times of the jars differ, so all files get the same time. The engine's build cache is off, since it
+# ignores the times of files.
 image() {
   find "$work/root" -exec touch -h -d @1767225600 {} +
   docker build --no-cache -q -t "$tag" "$work" >/dev/null 2>"$work/build.log" || { cat "$work/build.log" >&2; exit 1; }
 }
 
-# The caches, and the socket that the fake kubelet calls, must be the caller's: the root of a rootless engine is the caller.
+# The caller must own the caches, and the socket that the fake kubelet calls. In a rootless engine, root is the caller.
 case $(docker info -f '{{.SecurityOptions}}') in *name=rootless*) user=0:0 ;; *) user=$(id -u):$(id -g) ;; esac
 
-# train PART [OPTION...]: starts it in the image, lets it meet what it is for, stops it, and keeps what the JVM has learnt of
-# loading and linking: a part then starts in a fraction of the time. OPTIONs are for docker run.
+# train PART [OPTION...]: starts the part in the image, with simulated peers, and stops it. The JVM then writes an AOT cache of
+# loading and linking, by which the part starts in a fraction of the time. OPTIONs are for docker run.
 train() {
   local flags=("-XX:AOTCacheOutput=/aot/$1.aot")
-  # Profiles would take memory, and what is compiled by those of a training stays behind what is by real use.
+  # Profiles would take memory, and code that is compiled from training profiles is worse than code from real use.
   [ "$1" = node-plugin ] || flags+=(-XX:+UnlockDiagnosticVMOptions -XX:-AOTRecordTraining)
   container=$(docker run -d --user "$user" --network none --tmpfs /tmp:exec -v "$work/aot:/aot" -e NODE_NAME=training -e POD_NAMESPACE=training \
     -e FAIL_ON_INIT_ERROR=false -e TRANCHE_NODE_PLUGIN_SERVICE_ACCOUNT=training:training \
     "${@:2}" "$tag" /opt/tranche/runtime/bin/java "${flags[@]}" "@/opt/tranche/etc/$1.args")
-  # Each training is a process of its own: however it ends, its container goes.
+  # Each training is a separate process, so this removes its container however it ends.
   trap 'docker rm -f "$container" >/dev/null 2>&1 || true' EXIT
   [ "$1" != node-plugin ] || wait "$kubelet" ||
     training_failed node-plugin "no GPU was registered; is the C library of $base older than this machine's? Then choose a newer BASE"
-  # From the first line of its log on: a busy machine may take long to get there.
+  # Wait for the first line of its log, which may take long on a busy machine.
   for _ in $(seq 300); do [ -z "$(docker logs "$container" 2>&1 | head -n 1)" ] || break; sleep 0.2; done
   case $1 in
     webhook) played webhook webhook.WebhookTraining training ;;
@@ -94,7 +95,7 @@ train() {
   [ -s "$work/aot/$1.aot" ] || { docker logs "$container" >&2; echo "error: the training of $1 left no cache" >&2; exit 1; }
 }
 
-# played PART PROGRAM ARG: a part's cluster is played beside it, with the runtime of the image.
+# played PART PROGRAM ARG: runs the program that simulates the part's cluster in its container, with the runtime of the image.
 played() {
   timeout 300 docker exec "$container" /opt/tranche/runtime/bin/java -XX:TieredStopAtLevel=1 -cp '/e2e/classes:/e2e/lib/*' \
     "dev.tranche.e2e.bench.$2" /training/key.p12 training "$3" || training_failed "$1" "$2 ended with status $?"
@@ -111,8 +112,8 @@ training_failed() {
   exit 1
 }
 
-# The node plugin meets GPUs and a kubelet, and an extender that does not answer: a registration and the kubelet's calls are
-# what a start is waited for.
+# The node plugin gets simulated GPUs, a simulated kubelet, and an extender that does not answer. The registration and the
+# kubelet's calls are what others wait for at a start.
 node=$work/node
 train_node_plugin() {
   make -s -C "$root/e2e/fakenvml" OUT="$node/nvml" CC="${CC:-gcc}"
@@ -120,14 +121,14 @@ train_node_plugin() {
     dev.tranche.e2e.bench.PluginTraining "$node" "$node/nvml/libnvidia-ml.so.1" &
   kubelet=$!
   for _ in $(seq 300); do [ ! -S "$node/device-plugins/kubelet.sock" ] || break; sleep 0.2; done
-  # The engine would make folders of what is missing.
+  # The engine would create a folder for each missing path.
   [ -S "$node/device-plugins/kubelet.sock" ] || { echo "error: the kubelet of the node plugin's training does not start" >&2; exit 1; }
   train node-plugin --tmpfs /var/lib/tranche -e CONFIG_FILE=/config.yaml -e TRANCHE_EXTENDER_ADDRESS=127.0.0.1:1 \
     -v "$node/config.yaml:/config.yaml:ro" -v "$node/driver:/driver-root:ro" \
     -v "$node/device-plugins:/var/lib/kubelet/device-plugins" -v "$node/pod-resources:/var/lib/kubelet/pod-resources"
 }
 
-# The webhook and the extender meet an API server that is played beside them, with reviews, or plugins and a kube-scheduler.
+# The webhook and the extender get a simulated API server. The webhook also gets reviews; the extender gets node plugins and a kube-scheduler.
 meeting=$work/meeting
 make_key() {
   mkdir -p "$meeting"
@@ -148,7 +149,7 @@ make_key
 train_with_api webhook & trainings=($!)
 train_with_api extender & trainings+=($!)
 train_node_plugin & trainings+=($!)
-# All have ended before the build does, so that no container is left.
+# Wait for all trainings, so that no container is left after the build.
 failed=0
 for training in "${trainings[@]}"; do wait "$training" || failed=1; done
 [ "$failed" = 0 ] || exit 1

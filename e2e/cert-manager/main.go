@@ -1,6 +1,6 @@
-// Command cert-manager runs, of the project of that name, what a Certificate needs that an Issuer of this cluster signs, and what
-// writes the caBundle of MutatingWebhookConfigurations. ACME, Vault and Venafi are left out, and with them the clouds' libraries;
-// its webhook, too: the CRDs' schemas are what checks our objects.
+// Command cert-manager runs a part of the cert-manager project: the controllers for a Certificate that an Issuer of this cluster
+// signs, and the controller that writes the caBundle of MutatingWebhookConfigurations. ACME, Vault and Venafi are left out, and
+// with them the cloud libraries. Its webhook is left out, too, since the CRDs' schemas check the objects.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
-	// Each of these makes itself known to the package controller.
+	// Each of these registers itself with the package controller.
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/approver"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/ca"
 	_ "github.com/cert-manager/cert-manager/pkg/controller/certificaterequests/selfsigned"
@@ -43,7 +43,7 @@ import (
 const workers = 2
 
 func main() {
-	// A set of our own: controller-runtime puts a flag of the same name into the common one.
+	// A separate flag set, since controller-runtime puts a flag of the same name into the default one.
 	flags := flag.NewFlagSet("cert-manager", flag.ExitOnError)
 	kubeconfig := flags.String("kubeconfig", "", "of an administrator of the cluster; empty: the pod's own account")
 	namespace := flags.String("cluster-resource-namespace", "cert-manager", "where ClusterIssuers have their Secrets")
@@ -98,7 +98,7 @@ func issue(ctx context.Context, running *errgroup.Group, kubeconfig, namespace s
 	return nil
 }
 
-// inject starts what copies the authority of a Certificate into the webhooks that name it.
+// inject starts the controller that copies the CA of a Certificate into the webhooks that name it.
 func inject(ctx context.Context, running *errgroup.Group, kubeconfig string) error {
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, certmanager.AddToScheme} {

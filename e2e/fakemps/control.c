@@ -1,6 +1,6 @@
 /*
- * The driver's nvidia-cuda-mps-control as far as Tranche calls it. The daemon only lives; what it would know lies in files
- * of its pipe folder, which the calls with commands read and write.
+ * Simulates the part of the driver's nvidia-cuda-mps-control that Tranche calls. The daemon only runs. Its state is in
+ * files of its pipe folder, which the calls with commands read and write.
  */
 #include <errno.h>
 #include <signal.h>
@@ -40,7 +40,7 @@ static FILE *told(void)
     return file;
 }
 
-/* One that has ended and that nobody has waited for has no command line. */
+/* A zombie, which has ended but which no process has waited for, has no command line. */
 static int alive(int pid)
 {
     char path[PATH_SIZE];
@@ -88,7 +88,7 @@ static void show(const char *name, const char *otherwise)
         fclose(file);
 }
 
-/* One that does not hear of "quit", as a server with a stuck client. */
+/* Starts a server that does not react to "quit", like a server with a stuck client. */
 static void serve(void)
 {
     char number[32];

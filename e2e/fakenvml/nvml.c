@@ -1,6 +1,6 @@
 /*
- * NVML's functions, as far as Tranche calls them, over simulated GPUs. Signatures, structs and return codes are
- * those of NVML's public interface, so that the product's binding cannot tell the difference.
+ * The functions of NVML that Tranche calls, for simulated GPUs. Signatures, structs and return codes are those of
+ * NVML's public interface, so that Tranche's binding works with it unchanged.
  */
 #include "state.h"
 
@@ -31,10 +31,10 @@ enum { EXCLUSIVE_PROCESS = 3 };
 
 enum { EVENT_SINGLE_BIT_ECC = 1, EVENT_DOUBLE_BIT_ECC = 2, EVENT_XID = 8 };
 
-/* How soon a call that hangs sees that it is to go on. */
+/* How often a hanging call checks whether it may continue. */
 enum { HANG_STEP_MS = 20 };
 
-/* NVML's own wait sleeps until there is an event: ours is not to wake a plugin much more often. */
+/* NVML's own wait sleeps until there is an event. The simulated one must not wake a plugin much more often. */
 enum { WAIT_STEP_MS = 250 };
 
 typedef struct gpu *device_t;
@@ -68,7 +68,7 @@ struct process_info {
     unsigned gpu_instance, compute_instance;
 };
 
-/* As the drivers 535.54 to 535.86 write it under the same version of the function. */
+/* The layout that the drivers 535.54 to 535.86 write for the same version of the function. */
 struct process_info_535 {
     struct process_info head;
     unsigned long long protected_bytes;
@@ -124,7 +124,7 @@ static const struct answer *answer_of(const char *function, int gpu)
     return NULL;
 }
 
-/* What an answer line says of this function: a return code, or to hang for as long as the line is there. */
+/* The result that an answer line sets for this function: a return code, or a hang for as long as the line exists. */
 static int told(const char *function, int gpu)
 {
     const struct answer *answer;
@@ -139,7 +139,7 @@ static int told(const char *function, int gpu)
 }
 
 /*
- * A handle is the address of the GPU's or MIG device's place in the state, which keeps it when the file is read again.
+ * A handle is the address of the GPU or MIG device in the state. It stays the same when the file is read again.
  */
 static int enter_as(const char *function, device_t device)
 {
@@ -282,7 +282,7 @@ NVML int nvmlDeviceGetCudaComputeCapability(device_t device, int *major, int *mi
     return leave(result);
 }
 
-/* What is set lies in a file beside the state, since another process may ask. */
+/* The mode that was set is in a file beside the state, since another process may read it. */
 NVML int nvmlDeviceGetComputeMode(device_t device, unsigned *mode)
 {
     int result = enter(device);
@@ -351,7 +351,7 @@ NVML int nvmlDeviceGetUtilizationRates(device_t device, struct utilization *util
     int result = enter(device);
     if (result != SUCCESS)
         return leave(result);
-    /* As NVML, which knows neither a MIG device's utilization nor that of a GPU with MIG on. */
+    /* Like NVML, which has no utilization of a MIG device, nor of a GPU in MIG mode. */
     if (is_mig(device) || device->mig > 0)
         return leave(NOT_SUPPORTED);
     utilization->gpu = device->sm;
@@ -501,7 +501,7 @@ NVML int nvmlDeviceGetMPSComputeRunningProcesses_v3(device_t device, unsigned *c
     return running(__func__, device, count, infos, MPS);
 }
 
-/* One sample per process, of now. */
+/* One sample per process, with the current time. */
 NVML int nvmlDeviceGetProcessUtilization(device_t device, struct process_sample *samples, unsigned *count,
                                          unsigned long long since_us)
 {
@@ -557,7 +557,7 @@ NVML int nvmlDeviceGetCurrentClocksThrottleReasons(device_t device, unsigned lon
     return sensor(device, device->throttle);
 }
 
-/* Uncorrected errors are one number here, whatever counter is asked for. */
+/* The simulation has one number of uncorrected errors, which it returns for every counter. */
 NVML int nvmlDeviceGetTotalEccErrors(device_t device, int type, int counter, unsigned long long *count)
 {
     int result = enter(device);
@@ -595,7 +595,7 @@ NVML int nvmlDeviceRegisterEvents(device_t device, unsigned long long types, str
     return leave(SUCCESS);
 }
 
-/* Identity of one happening: an xid line is told once to each event set. */
+/* Identity of one event: each event set gets the event of an xid line once. */
 static unsigned long long happening(const struct xid *xid)
 {
     return xid->seq << 24 | (unsigned long long)xid->gpu << 16 | xid->code;
@@ -607,7 +607,7 @@ NVML int nvmlEventSetCreate(struct event_set **set)
     if (result != SUCCESS)
         return leave(result);
     *set = calloc(1, sizeof **set);
-    /* What has happened before is told to nobody. */
+    /* Events from before the set was created are not delivered. */
     for (int i = 0; *set != NULL && i < state.xids; i++)
         (*set)->delivered[(*set)->deliveries++] = happening(&state.xid[i]);
     return leave(*set == NULL ? 999 : SUCCESS);

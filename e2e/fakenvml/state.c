@@ -14,7 +14,7 @@ static const char FILE_NAME[] = "gpus.state";
 static struct stat seen;
 static int seen_result = -1;
 
-/* Beside the library itself: what lies there describes this node. */
+/* The path beside the library itself, since the file there describes this node. */
 static int path_beside_us(char *path, size_t size)
 {
     Dl_info self;
@@ -28,7 +28,7 @@ static int path_beside_us(char *path, size_t size)
     return -1;
 }
 
-/* NULL if there is no such path. Looked for once: every call of NVML's asks, and is to cost no more than a real one. */
+/* NULL if there is no such path. Found only once: every NVML call needs it, and must not cost more than a real one. */
 static const char *state_path(void)
 {
     static char path[4096];
@@ -42,7 +42,7 @@ static const char *state_path(void)
     return strcpy(path, given);
 }
 
-/* Takes the next key=value off *line; a value may stand in double quotes. Returns 0 at the end, -1 if malformed. */
+/* Takes the next key=value off *line; a value may be in double quotes. Returns 0 at the end, -1 if malformed. */
 static int next_pair(char **line, char **key, char **value)
 {
     char *at = *line;

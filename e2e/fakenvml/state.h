@@ -4,7 +4,7 @@
 
 /*
  * With the headers of glibc 2.38 and later strtol and sscanf would become __isoc23_ ones, which the C library of an
- * older image does not have. The macro's name has changed with the standard's.
+ * older image does not have. The macro was renamed with the standard.
  */
 #include <features.h>
 #undef __GLIBC_USE_C2X_STRTOL
@@ -35,7 +35,7 @@ struct gpu {
     int nvlink[LINKS_MAX];
     int pcie_switch;
     int node;
-    /* Of a MIG device only; index is then its number on its GPU. */
+    /* Only for a MIG device; index is then its number on its GPU. */
     int parent;
     unsigned gi;
     unsigned ci;
@@ -53,10 +53,10 @@ struct process {
     unsigned long long used_mib;
     int mig;
     unsigned sm;
-    enum { COMPUTE, GRAPHICS, MPS } list; /* of NVML's lists of processes */
+    enum { COMPUTE, GRAPHICS, MPS } list; /* which of NVML's lists of processes */
 };
 
-/* With code 0 a double bit ECC event. */
+/* With code 0: a double-bit ECC event. */
 struct xid {
     int gpu;
     unsigned long long code;
@@ -65,7 +65,7 @@ struct xid {
     unsigned compute_instance;
 };
 
-/* What a function is told to answer, of one GPU or, with -1, of all. */
+/* The result that a function must return, for one GPU or, with -1, for all. */
 struct answer {
     char function[TEXT_MAX];
     int gpu;
@@ -78,7 +78,7 @@ struct state {
     int processes;
     int xids;
     char driver[TEXT_MAX];
-    /* Of the structs that tell running processes. */
+    /* Size of the structs that report running processes. */
     unsigned process_bytes;
     int answers;
     struct answer answer[ANSWERS_MAX];
@@ -90,8 +90,8 @@ struct state {
 };
 
 /*
- * Reads the file again if it is another one than last time (device, inode, mtime or size). A file that is missing or
- * broken leaves *state as it was. Returns 0, or -1 with a sentence on stderr.
+ * Reads the file again if it has changed since the last time (device, inode, mtime or size). A missing or malformed
+ * file leaves *state unchanged. Returns 0, or -1 with a message on stderr.
  */
 int state_refresh(struct state *state);
 

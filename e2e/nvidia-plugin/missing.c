@@ -1,6 +1,6 @@
 /*
- * The one function of NVML that NVIDIA's plugin calls and Tranche does not, for LD_PRELOAD: the simulated library
- * has no more than our binding.
+ * The one function of NVML that NVIDIA's plugin calls and Tranche does not. It is for LD_PRELOAD, since the
+ * simulated library has only the functions that Tranche calls.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The value of `key=` among a line's tokens; a quoted value may hold spaces. 1 where it is there.
+// Reads the value of `key=` from a line's tokens; a quoted value may contain spaces. Returns 1 if it is there.
 static int token_value(const char *line, const char *key, char *value, size_t size) {
     size_t key_length = strlen(key);
     const char *at = line;

@@ -45,7 +45,7 @@ static char *put_utf8(char *out, unsigned code) {
         *out++ = (char)(0xC0 | code >> 6);
         *out++ = (char)(0x80 | (code & 0x3F));
     } else {
-        // A surrogate pair comes out as two such triples: no name that is compared here has one.
+        // A surrogate pair becomes two such triples; no name that is compared here has one.
         *out++ = (char)(0xE0 | code >> 12);
         *out++ = (char)(0x80 | (code >> 6 & 0x3F));
         *out++ = (char)(0x80 | (code & 0x3F));
@@ -83,7 +83,7 @@ static char *parse_escape(struct parser *p, char *out) {
     return out;
 }
 
-// After the opening quote; NULL where the string does not end.
+// Parses a string after the opening quote; NULL if the string does not end.
 static char *parse_text(struct parser *p) {
     char *text = malloc(strlen(p->at) + 1); // no escape is shorter than what it stands for
     if (text == NULL) {
@@ -125,7 +125,7 @@ static struct json *parse_member(struct parser *p, int named) {
     return value;
 }
 
-// After the opening bracket.
+// Parses the members after the opening bracket.
 static struct json *parse_members(struct parser *p, enum json_kind kind) {
     char end = kind == JSON_OBJECT ? '}' : ']';
     struct json *parent = new_value(kind);
@@ -143,7 +143,7 @@ static struct json *parse_members(struct parser *p, enum json_kind kind) {
     return take(p, end) ? parent : NULL;
 }
 
-// A number, true, false or null.
+// Parses a number, true, false or null.
 static struct json *parse_word(struct parser *p) {
     size_t length = strspn(p->at, "+-.0123456789abcdefghijklmnopqrstuvwxyzE");
     if (length == 0) {

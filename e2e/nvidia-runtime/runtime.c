@@ -1,5 +1,5 @@
-// An OCI runtime in front of runc that treats NVIDIA_VISIBLE_DEVICES as NVIDIA's does, for nodes whose GPUs
-// are simulated: it injects nothing, and writes down what it would have injected, one file per container.
+// An OCI runtime in front of runc that handles NVIDIA_VISIBLE_DEVICES like NVIDIA's runtime, for nodes with
+// simulated GPUs. It injects nothing. It records what it would have injected, in one file per container.
 #include <errno.h>
 #include <libgen.h>
 #include <limits.h>
@@ -21,8 +21,8 @@ struct config {
 };
 
 struct invocation {
-    const char *log;          // where containerd reads the reason of a failure from
-    const char *bundle;       // NULL where this is no `create`
+    const char *log;          // where containerd reads the reason of a failure
+    const char *bundle;       // NULL if this is no `create`
     const char *container_id;
 };
 
@@ -114,7 +114,7 @@ static struct config read_config(void) {
     return config;
 }
 
-// The value of an option as `--name value` or `--name=value`, else NULL; steps over a separate value.
+// The value of an option given as `--name value` or `--name=value`, else NULL; skips a separate value.
 static const char *option_value(char **arguments, int *at, const char *name) {
     size_t length = strlen(name);
     const char *argument = arguments[*at];
@@ -181,7 +181,7 @@ static struct gpus choose_gpus(const struct config *config, const char *requeste
     return chosen;
 }
 
-// The annotation is newer than some containerd that is still in use; the cgroup's path has the same.
+// Some containerd versions that are still in use lack the annotation; the cgroup's path has the same UID.
 static const char *pod_uid(const struct json *spec, const struct json *annotations) {
     static char uid[37];
     const char *annotated = json_string(annotations, "io.kubernetes.cri.sandbox-uid");
@@ -235,7 +235,7 @@ static void make_folders(char *path) {
     mkdir(path, 0755);
 }
 
-// A reader never sees half a record: it gets its name when it is complete.
+// A reader never sees half a record, since the file is renamed when it is complete.
 static void record(struct config *config, const char *container_id, const struct json *spec,
                    const struct gpus *chosen) {
     char path[PATH_MAX + 256];
@@ -262,7 +262,7 @@ static void prepare(struct config *config, const struct invocation *invocation) 
     }
     const char *type = json_string(json_member(spec, "annotations"), "io.kubernetes.cri.container-type");
     if (type != NULL && strcmp(type, "sandbox") == 0) {
-        return; // a pod's sandbox is no container of the user's
+        return; // a pod's sandbox is not a container of the user
     }
     struct gpus chosen = choose_gpus(config, requested_devices(spec));
     record(config, invocation->container_id, spec, &chosen);

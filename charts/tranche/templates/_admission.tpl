@@ -1,4 +1,4 @@
-{{/* Resources that bring a pod to the webhook, as a CEL list: ours, and HAMi's where they are understood. */}}
+{{/* Resources that send a pod to the webhook, as a CEL list: Tranche's, and with compat.hami HAMi's. */}}
 {{- define "tranche.askedResources" -}}
 {{- $names := include "tranche.resources" . | fromJsonArray -}}
 {{- if .Values.webhook.compat.hami -}}
@@ -7,7 +7,7 @@
 {{- $names | uniq | toJson -}}
 {{- end -}}
 
-{{/* Annotations besides ours that bring a pod to the webhook, as a CEL list. */}}
+{{/* Annotations of other systems that send a pod to the webhook, as a CEL list. */}}
 {{- define "tranche.askedAnnotations" -}}
 {{- $words := list -}}
 {{- if .Values.webhook.compat.kai -}}
@@ -16,7 +16,7 @@
 {{- $words | toJson -}}
 {{- end -}}
 
-{{/* CEL: whether the annotation k bounds a container's memory in KAI's words. */}}
+{{/* CEL: whether the annotation k is KAI's memory request or limit of a container. */}}
 {{- define "tranche.kaiMemory" -}}
 (k.startsWith('nvidia.com/container.') && (k.endsWith('.gpu-memory.request') || k.endsWith('.gpu-memory.limit')))
 {{- end -}}
@@ -26,12 +26,12 @@
 k in ['tranche.dev/gpu-fraction', 'tranche.dev/gpu-memory'{{ if .Values.webhook.compat.kai }}, 'gpu-fraction', 'gpu-memory'{{ end }}] || k.startsWith('tranche.dev/gpu-fraction.') || k.startsWith('tranche.dev/gpu-memory.'){{ if .Values.webhook.compat.kai }} || {{ include "tranche.kaiMemory" . }}{{ end }}
 {{- end -}}
 
-{{/* CEL: whether the annotation k is a request, or a word of ours that the extender believes. */}}
+{{/* CEL: whether the annotation k is a request, or a Tranche annotation that the extender trusts. */}}
 {{- define "tranche.fixedAnnotation" -}}
 k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranche.dev/granted-fraction']
 {{- end -}}
 
-{{/* What may be a share: above 0, and above 1 a whole number. Wider than what the webhook takes, so that nobody is warned in vain. */}}
+{{/* Pattern of a share: above 0, and a whole number if above 1. It accepts more than the webhook does, so that no valid share causes a warning. */}}
 {{- define "tranche.fraction" -}}
 ^\s*(0*\.0*[1-9][0-9]*|0*[1-9][0-9]*(\.0+)?|[0-9.]*[1-9][0-9.]*%|[0-9]+\s*/\s*[0-9]+)\s*$
 {{- end -}}
@@ -45,12 +45,12 @@ k.startsWith('tranche.dev/gpu') || k in ['tranche.dev/replicas-per-gpu', 'tranch
 : (has({{ $other }}) && has({{ $other }}.metadata) && has({{ $other }}.metadata.annotations) ? {{ $other }}.metadata.annotations : dyn({})))
 {{- end -}}
 
-{{/* The API server's name of the extender's account. */}}
+{{/* The extender's ServiceAccount as a user name of the API server. */}}
 {{- define "tranche.extenderAccount" -}}
 system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.name" . }}-extender
 {{- end -}}
 
-{{/* Other systems whose words the webhook reads, comma-separated. */}}
+{{/* Other systems whose annotations and resources the webhook accepts, comma-separated. */}}
 {{- define "tranche.dialects" -}}
 {{- $on := list -}}
 {{- range $word := list "kai" "hami" -}}
@@ -68,7 +68,7 @@ system:serviceaccount:{{ include "tranche.namespace" . }}:{{ include "tranche.na
 {{- $names | uniq | toJson -}}
 {{- end -}}
 
-{{/* Annotations that runtimes read as CDI devices, besides cdi.k8s.io/, comma-separated: those that are given, and those that the plugin writes. */}}
+{{/* Prefixes of annotations that runtimes read as CDI devices, besides cdi.k8s.io/, comma-separated: the given ones, and those that the plugin writes. */}}
 {{- define "tranche.cdiAnnotationPrefixes" -}}
 {{- $prefixes := (.Values.guard.cdiAnnotationPrefixes | default list) -}}
 {{- with get (include "tranche.pluginEnv" . | fromYaml) "CDI_ANNOTATION_PREFIX" -}}{{- $prefixes = append $prefixes . -}}{{- end -}}

@@ -1,4 +1,4 @@
-{{/* Prometheus's rules. A part that is switched off has no alerts, since absent() would fire for ever. */}}
+{{/* The Prometheus rules. A disabled part has no alerts, since absent() would fire permanently. */}}
 {{- define "tranche.alerts" -}}
 {{- $name := include "tranche.name" . -}}
 {{- $ns := include "tranche.namespace" . -}}
@@ -31,8 +31,8 @@ groups:
           summary: One of a hundred reviews takes the webhook more than a second.
           description: Every pod's creation waits for it. Give the webhook more CPU, or more replicas.
       - alert: TrancheCertificateEndsSoon
-        # Renewed with a third left, so a sixth is half of the time in which it is tried; of years, 30 days are enough for people.
-        # The extender that leads is asked; one that led before remembers an earlier certificate.
+        # Renewal starts with a third of the lifetime left, so at a sixth half of the time for it has passed. If the lifetime is years, 30 days are enough.
+        # kube-scheduler calls only the leading extender; a former leader still reports an earlier certificate.
         expr: |
           {{- $own := "tranche_webhook_certificate" }}
           {{- $shown := "tranche_extender_client_certificate" }}
@@ -245,7 +245,7 @@ groups:
 {{- end -}}
 
 
-{{/* The page of an alert. */}}
+{{/* The runbook page of an alert. */}}
 {{- define "tranche.runbook" -}}
 {{ .root.Values.monitoring.runbookUrl }}#{{ .alert | lower }}
 {{- end -}}

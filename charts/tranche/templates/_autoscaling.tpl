@@ -1,4 +1,4 @@
-{{/* Stood by every part of ours: on a cluster whose first nodes are an autoscaler's, webhook and extender have to run before the taint is lifted. */}}
+{{/* Every part tolerates the startup taint. If an autoscaler adds the first nodes, webhook and extender have to run before the taint is removed. */}}
 {{- define "tranche.tolerations" -}}
 {{- $tolerations := . | default list -}}
 {{- range $key := list "tranche.dev/plugin-not-ready" "startup-taint.cluster-autoscaler.kubernetes.io/tranche-plugin-not-ready" -}}
@@ -7,7 +7,7 @@
 {{- toYaml $tolerations -}}
 {{- end -}}
 
-{{/* Of our DaemonSets: their pods are to run on an autoscaler's nodes too, whose taints stay. */}}
+{{/* Tolerations of the DaemonSets: their pods also run on an autoscaler's nodes, which have permanent taints. */}}
 {{- define "tranche.nodeTolerations" -}}
 {{- $tolerations := .Values.tolerations | default list -}}
 {{- range .Values.autoscaling.taints -}}
@@ -16,19 +16,19 @@
 {{- include "tranche.tolerations" ($tolerations | uniq) -}}
 {{- end -}}
 
-{{/* The key of the config that an autoscaler's nodes will have; empty where none is chosen or the chart cannot know it. */}}
+{{/* The key of the config that an autoscaler's nodes will have; empty if none is chosen or the chart cannot know it. */}}
 {{- define "tranche.nodeConfigKey" -}}
 {{- .Values.autoscaling.configKey | default (include "tranche.defaultKey" .) -}}
 {{- end -}}
 
-{{/* That config, as YAML; empty where the chart cannot see it. */}}
+{{/* The config that an autoscaler's nodes will have, as YAML; empty if the chart cannot see it. */}}
 {{- define "tranche.nodeConfig" -}}
 {{- if not .Values.config.name -}}
 {{- include "tranche.countedConfig" (dict "root" . "text" (get (include "tranche.configMap" . | fromYaml) (include "tranche.nodeConfigKey" .))) -}}
 {{- end -}}
 {{- end -}}
 
-{{/* What a node of so many GPUs (`gpus`) offers when its plugin has registered, as JSON: resource to number. */}}
+{{/* What a node with this number of GPUs (`gpus`) offers once its plugin has registered, as a JSON map of resources to numbers. */}}
 {{- define "tranche.offer" -}}
 {{- $root := .root -}}
 {{- $left := int .gpus -}}
@@ -57,12 +57,12 @@
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- /* Those that no entry takes, and said in any case: an autoscaler knows the instance type's own number and would go by that. */ -}}
+{{- /* GPUs that no entry covers. It is set even if it is 0: otherwise an autoscaler would use the number that it knows of the instance type. */ -}}
 {{- $_ := set $offer "nvidia.com/gpu" (add (get $offer "nvidia.com/gpu" | default 0) $left) -}}
 {{- toJson $offer -}}
 {{- end -}}
 
-{{/* Instance type to what a node of it offers, as JSON. */}}
+{{/* What a node of each instance type offers, as a JSON map. */}}
 {{- define "tranche.nodeOffers" -}}
 {{- $offers := dict -}}
 {{- range $type, $gpus := .Values.autoscaling.instanceTypes -}}
@@ -71,7 +71,7 @@
 {{- toJson $offers -}}
 {{- end -}}
 
-{{/* Not empty where nodes of some type offer GPUs by that name: the extender labels no others by replicas. */}}
+{{/* Not empty if nodes of some type offer nvidia.com/gpu resources: the extender sets the label for replicas on no other nodes. */}}
 {{- define "tranche.offersGpus" -}}
 {{- range $type, $offer := include "tranche.nodeOffers" . | fromJson -}}
 {{- range $resource, $count := $offer -}}
@@ -80,7 +80,7 @@
 {{- end -}}
 {{- end -}}
 
-{{/* Labels that an autoscaler's nodes start with, as YAML: those that pods are bound to by the webhook's affinity, since it looks for no others. */}}
+{{/* Labels that an autoscaler's nodes start with, as YAML: those that the webhook's node affinity requires, since it requires no others. */}}
 {{- define "tranche.nodeLabels" -}}
 {{- $labels := dict -}}
 {{- $sharing := (include "tranche.nodeConfig" . | fromYaml).sharing | default dict -}}
@@ -99,7 +99,7 @@
 {{- toYaml $labels -}}
 {{- end -}}
 
-{{/* Refusals, in sentences. */}}
+{{/* Refuses values that an autoscaler could not use, with the reason. */}}
 {{- define "tranche.validateAutoscaling" -}}
 {{- $autoscaling := .Values.autoscaling -}}
 {{- $configs := include "tranche.configMap" . | fromYaml -}}

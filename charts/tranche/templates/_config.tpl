@@ -1,6 +1,6 @@
 {{/*
-Refuses in a sentence what the node plugin would refuse on every node after the upgrade. The plugin has the last word, since it also knows the flags; what
-is refused here it refuses as well.
+Refuses what the node plugin would refuse on every node after the upgrade, with the reason. The plugin refuses everything that is refused here. It may refuse
+more, since it also knows the flags.
 */}}
 {{- define "tranche.validateConfig" -}}
 {{- range $key, $text := .Values.config.map -}}

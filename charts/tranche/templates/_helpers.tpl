@@ -2,7 +2,7 @@
 {{- default (default "tranche" .Values.nameOverride) .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* Of every object but the pod of `helm test`. */}}
+{{/* The namespace of every object except the pod of `helm test`. */}}
 {{- define "tranche.namespace" -}}
 {{- default .Release.Namespace .Values.namespaceOverride -}}
 {{- end -}}
@@ -11,7 +11,7 @@
 {{ include "tranche.ownLabels" (dict "root" . "more" (list .Values.commonLabels)) }}
 {{- end -}}
 
-{{/* Labels of the user's, under ours, by which selectors find the pods. */}}
+{{/* The user's labels, overridden by Tranche's own, by which selectors find the pods. */}}
 {{- define "tranche.ownLabels" -}}
 {{- $labels := dict -}}
 {{- range $given := .more -}}
@@ -25,12 +25,12 @@
 {{- toYaml $labels -}}
 {{- end -}}
 
-{{/* A part's pods: our labels, the part's name, and the part's podLabels. */}}
+{{/* Labels of a part's pods: Tranche's labels, the part's name, and the part's podLabels. */}}
 {{- define "tranche.podLabels" -}}
 {{ include "tranche.ownLabels" (dict "root" .root "part" .part "more" (list .root.Values.commonLabels .labels)) }}
 {{- end -}}
 
-{{/* A part's pods: what Prometheus goes by, unless one of the given maps says otherwise; the last one wins. */}}
+{{/* Annotations of a part's pods: those for Prometheus, overridden by the given maps; the last map takes precedence. */}}
 {{- define "tranche.podAnnotations" -}}
 {{- $annotations := dict "prometheus.io/scrape" "true" "prometheus.io/port" "9090" -}}
 {{- range $given := . -}}
@@ -49,17 +49,17 @@
 {{- toJson $secrets -}}
 {{- end -}}
 
-{{/* --reuse-values leaves it out. */}}
+{{/* An upgrade with --reuse-values may lack this value. */}}
 {{- define "tranche.webhookMetricsPort" -}}{{ .Values.webhook.metricsPort | default 9090 }}{{- end }}
 
 {{- define "tranche.image" -}}
 {{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else }}:{{ default .Chart.AppVersion .Values.image.tag }}{{ end }}
 {{- end -}}
 
-{{/* The config's keys: those given, or one of our own with `replicas` for every GPU; none when a ConfigMap is named. */}}
+{{/* The config's keys: the given ones, or one of the chart's own with `replicas` for every GPU; none if a ConfigMap is named. */}}
 {{- define "tranche.configMap" -}}
 {{- if .Values.config.map -}}
-{{- /* Here, since whatever reads the configs comes by: other errors would be less clear. */ -}}
+{{- /* Validated here, since every reader of the configs includes this; its own errors would be less clear. */ -}}
 {{- include "tranche.validateConfig" . -}}
 {{ toYaml .Values.config.map }}
 {{- else if not .Values.config.name -}}
@@ -79,12 +79,12 @@ default: |
 {{- default (printf "%s-config" (include "tranche.name" .)) .Values.config.name -}}
 {{- end -}}
 
-{{/* A resource's full name, as NVIDIA's file may leave the prefix out. */}}
+{{/* A resource's full name, since NVIDIA's file may omit the prefix. */}}
 {{- define "tranche.resourceName" -}}
 {{ if contains "/" . }}{{ . }}{{ else }}nvidia.com/{{ . }}{{ end }}
 {{- end -}}
 
-{{/* Not empty where a config may share by MPS: a ConfigMap of somebody else's may, too. */}}
+{{/* Not empty if a config may share by MPS. A ConfigMap that the chart does not create may do so, too. */}}
 {{- define "tranche.mps" -}}
 {{- if .Values.config.name -}}true
 {{- else -}}
@@ -94,7 +94,7 @@ default: |
 {{- end -}}
 {{- end -}}
 
-{{/* The node plugin's environment by name: what the chart says, then the values of NVIDIA's names that are given, then the user's own. */}}
+{{/* The node plugin's environment by name: the chart's variables, then the given values of NVIDIA's chart, then the user's own. Later ones take precedence. */}}
 {{- define "tranche.pluginEnv" -}}
 {{- $name := include "tranche.name" . -}}
 {{- $env := dict
@@ -143,13 +143,13 @@ default: |
 {{- toYaml $env -}}
 {{- end -}}
 
-{{/* "true" where containers may be given their GPUs by CDI: the specs then go to the node's folder. */}}
+{{/* "true" if containers may get their GPUs by CDI: the plugin then writes the specs to the node's folder. */}}
 {{- define "tranche.cdi" -}}
 {{- $said := printf "%s %s" (include "tranche.pluginEnv" .) (include "tranche.configMap" .) -}}
 {{- if or .Values.config.name (regexMatch "cdi-(cri|annotations)" $said) -}}true{{- end -}}
 {{- end -}}
 
-{{/* A config (`text`) as the node plugin counts it: unless `extended`, without what NVIDIA's ignores and without resources that no device has then; of entries of one name the most replicas count. */}}
+{{/* A config (`text`) as the node plugin counts it. Unless `extended`, it lacks what NVIDIA's plugin ignores, and resources that no device then has. Of entries with the same name, the one with the most replicas counts. */}}
 {{- define "tranche.countedConfig" -}}
 {{- $config := fromYaml .text -}}
 {{- if ne (.root.Values.config.nvidiaCompatible | default "strict") "extended" -}}
@@ -171,7 +171,7 @@ default: |
 {{- toYaml $config -}}
 {{- end -}}
 
-{{/* The extended resources that the configs advertise, as a JSON list. A config may rename, so all keys are read. */}}
+{{/* The extended resources that the configs advertise, as a JSON list. A config may rename resources, so all keys are read. */}}
 {{- define "tranche.resources" -}}
 {{- $names := list -}}
 {{- if .Values.advertisedResources -}}
@@ -192,12 +192,12 @@ default: |
 {{- $name := include "tranche.resourceName" ($resource.rename | default $resource.name) -}}
 {{- if and $section.renameByDefault (not $resource.rename) -}}{{- $name = printf "%s.shared" $name -}}{{- end -}}
 {{- $names = append $names $name -}}
-{{- /* GPUs that the entry leaves out keep their own name; so do all of them while no MPS control daemon serves. */ -}}
+{{- /* GPUs that the entry does not cover keep the original name. So do all GPUs while no MPS control daemon serves. */ -}}
 {{- if or (ne (toString ($resource.devices | default "all")) "all") (eq $strategy "mps") -}}{{- $names = append $names (include "tranche.resourceName" $resource.name) -}}{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- /* A node whose label names another key, or none, may advertise it whatever the others say. */ -}}
+{{- /* Always included: a node whose label names another key, or none, may advertise it. */ -}}
 {{- $names = append $names "nvidia.com/gpu" -}}
 {{- end -}}
 {{- $names | uniq | toJson -}}
@@ -213,8 +213,8 @@ default: |
 {{- end -}}
 
 {{/*
-How a config's `sharing` cuts nvidia.com/gpu, as JSON: `strategy`, as the node's label spells it, and `replicas`. Of several entries the first one's, for the
-first GPUs are the ones that the extender labels a node by.
+How a config's `sharing` splits nvidia.com/gpu, as JSON: `strategy`, as the node's label spells it, and `replicas`. Of several entries the first one counts,
+since the extender labels a node by its first GPUs.
 */}}
 {{- define "tranche.shared" -}}
 {{- $shared := dict "strategy" "none" "replicas" 1 -}}
@@ -228,13 +228,13 @@ first GPUs are the ones that the extender labels a node by.
 {{- toJson $shared -}}
 {{- end -}}
 
-{{/* What a plain number counts: replicas where somebody else's config says how many there are. */}}
+{{/* The unit of a plain number: replicas if the user's config or another plugin sets their number, else GPUs. */}}
 {{- define "tranche.plainRequests" -}}
 {{- $theirs := or .Values.config.name (not (empty .Values.config.map)) (not .Values.nodePlugin.enabled) -}}
 {{- .Values.plainRequests | default (ternary "replicas" "gpus" (not (empty $theirs))) -}}
 {{- end -}}
 
-{{/* R of the key that nodes without a label get, else of the one that an autoscaler's nodes will have; 1 where nothing is shared. */}}
+{{/* Replicas per GPU for the key that nodes without a label get, else for the key that an autoscaler's nodes will have; 1 if nothing is shared. */}}
 {{- define "tranche.defaultReplicas" -}}
 {{- if gt (int .Values.defaultReplicasPerGpu) 0 -}}
 {{- int .Values.defaultReplicasPerGpu -}}
@@ -255,11 +255,11 @@ first GPUs are the ones that the extender labels a node by.
 {{- toYaml $strings -}}
 {{- end -}}
 
-{{/* NVIDIA's chart has null for these where nothing is chosen. */}}
+{{/* NVIDIA's chart has null for these if nothing is chosen. */}}
 {{- define "tranche.driverRoot" -}}{{ .Values.nvidiaDriverRoot | default "/" }}{{- end -}}
 {{- define "tranche.kubeletRoot" -}}{{ .Values.kubeletRoot | default "/var/lib/kubelet" }}{{- end -}}
 
-{{/* Of both DaemonSets. No surge: two generations of one resource on a node would close each other's connection to the kubelet. */}}
+{{/* For both DaemonSets. No surge: two plugin pods for one resource on a node would close each other's connection to the kubelet. */}}
 {{- define "tranche.updateStrategy" -}}
 {{- $strategy := deepCopy (.Values.updateStrategy | default dict) -}}
 {{- $_ := set $strategy "type" ($strategy.type | default "RollingUpdate") -}}
@@ -272,7 +272,7 @@ first GPUs are the ones that the extender labels a node by.
 {{- toYaml $strategy -}}
 {{- end -}}
 
-{{/* Where the webhook and the extender run: on different nodes where there are several, unless `affinity` says otherwise. */}}
+{{/* Where the webhook and the extender run: on different nodes if possible, unless `affinity` says otherwise. */}}
 {{- define "tranche.spread" -}}
 affinity:
   {{- if .part.affinity }}
@@ -307,7 +307,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{/* The user's affinity, and off the nodes whose driver or MIG layout the GPU Operator changes: it cannot while GPUs are held. The DaemonSet's controller ends pods on a node that stops to match. */}}
+{{/* The user's affinity, plus a rule against nodes whose driver or MIG layout the GPU Operator is changing: it cannot do that while GPUs are held. The DaemonSet controller ends pods on nodes that no longer match. */}}
 {{- define "tranche.gpuNodeAffinity" -}}
 {{- $paused := list "paused-for-driver-upgrade" "paused-for-mig-change" "paused-for-vgpu-change" -}}
 {{- $off := list -}}
@@ -327,7 +327,7 @@ capabilities:
 {{- toYaml $affinity -}}
 {{- end -}}
 
-{{/* Folders of the host that make up the driver's root, as JSON. Of the host's own root only these are mounted: all of it would hand root's files and sockets to whoever runs in the container. */}}
+{{/* Folders of the host that make up the driver's root, as JSON. Of the host's own root only these are mounted: the whole root would expose root's files and sockets in the container. */}}
 {{- define "tranche.driverFolders" -}}
 {{- if eq (include "tranche.driverRoot" .) "/" -}}["/usr","/lib","/dev"]{{- else -}}[]{{- end -}}
 {{- end -}}
@@ -362,7 +362,7 @@ readinessProbe:
   periodSeconds: 2
 {{- end -}}
 
-{{/* Values that cannot be meant together are refused here, in sentences; each by itself is refused by values.schema.json. */}}
+{{/* Refuses combinations of values that contradict each other, with the reason. values.schema.json checks each value by itself. */}}
 {{- define "tranche.validate" -}}
 {{- if and .Values.config.map .Values.config.name -}}
 {{- fail "config.map and config.name are both set: give the config's keys in config.map, or the name of a ConfigMap that exists in config.name, not both." -}}
@@ -394,7 +394,7 @@ readinessProbe:
 {{- end -}}
 {{- end -}}
 
-{{/* Values of NVIDIA's charts that mean something which Tranche does not do, each with what to do instead. */}}
+{{/* Refuses values of NVIDIA's charts that Tranche does not support, and says what to do instead. */}}
 {{- define "tranche.validateForeign" -}}
 {{- if kindIs "slice" .Values.resources -}}
 {{- fail "resources is a list. The names of extended resources are given in advertisedResources; resources are the node plugin's requests and limits, as in NVIDIA's chart." -}}

@@ -1,4 +1,4 @@
-{{/* What a kube-scheduler must be told of the extender, each line with its reason. */}}
+{{/* The part of a kube-scheduler's configuration that is about the extender, each line with its reason. */}}
 {{- define "tranche.schedulerExtender" -}}
 # Every node with room is seen: the search would stop early, before extenders run, and a pod could wait beside a GPU that has room.
 percentageOfNodesToScore: 100
@@ -22,12 +22,12 @@ extenders:
         ignoredByScheduler: false
       {{- end }}
   {{- if eq .root.Values.extender.policy "packed" }}
-  # Every pod that this scheduler places, so that those without GPUs take the CPU that pods with GPUs miss least.
+  # For every pod of this scheduler, so that pods without GPUs use the CPU that GPU pods need least.
   - urlPrefix: {{ .url }}
     prioritizeVerb: pack
     weight: 1
     nodeCacheCapable: true
-    # It only scores: the pods of others go on without it.
+    # It only scores, so scheduling continues without it.
     ignorable: true
     httpTimeout: 1s
   {{- end }}

@@ -1,5 +1,5 @@
-// Prints what NVIDIA's device plugin answers to one Allocate, as JSON, for every way in which it can tell a
-// container of its GPUs: `record PLUGIN [OPTION...]`. See record.sh, which makes the GPUs.
+// Prints NVIDIA's device plugin's response to one Allocate, as JSON, for every way in which it can give GPUs to
+// a container: `record PLUGIN [OPTION...]`. See record.sh, which creates the simulated GPUs.
 package main
 
 import (
@@ -68,7 +68,7 @@ func record(plugin string, options ...string) (any, error) {
 	return nil, fmt.Errorf("no %s", socket)
 }
 
-// Two replicas of the second GPU and one of the first, in that order.
+// ask allocates two replicas of the second GPU and one of the first, in that order.
 func ask() (any, error) {
 	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

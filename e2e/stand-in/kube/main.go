@@ -1,5 +1,5 @@
-// Command kube is every Kubernetes binary of a node in one file: it becomes the one whose name it is
-// called by. The parts share most of their code, so one link and one file instead of six.
+// Command kube is every Kubernetes binary of a node in one file: it runs the one by whose name it is
+// called. The binaries share most of their code, so one is linked instead of six.
 package main
 
 import (

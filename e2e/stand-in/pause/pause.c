@@ -1,5 +1,5 @@
-// The sandbox process of a pod: it holds the pod's namespaces, reaps what is handed to it, and ends
-// when it is told to.
+// The sandbox process of a pod: it holds the pod's namespaces, reaps the processes that it inherits, and
+// ends on SIGTERM or SIGINT.
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>

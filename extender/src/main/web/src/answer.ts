@@ -1,14 +1,14 @@
-/** What the read API answers, asked again while somebody looks at it. */
+/** Queries the read API, and repeats the query while the page is visible. */
 import { useEffect, useState } from "preact/hooks";
 import { ask, whyOf } from "./connection.ts";
 
 const ANSWER_MS_MAX = 10_000;
-/** The extender answers so many of some questions a second, whoever asks. */
+/** Statuses of a reached limit: the extender limits the rate of some requests over all clients. */
 const BUSY = [429, 503];
 
 /**
- * The newest answer, or why there is none; empty before the first.
- * @param againMs least time from an answer to the next question
+ * The newest answer, or the reason why there is none; empty before the first.
+ * @param againMs least time from an answer to the next request
  */
 export function useAnswer<T>(path: string, againMs: number): T | string {
   const [found, setFound] = useState<T | string>("");
@@ -21,7 +21,7 @@ export function useAnswer<T>(path: string, againMs: number): T | string {
         if (over.signal.aborted) return;
         if (next) setFound((last) => (next.busy && typeof last !== "string" ? last : next.found));
       }
-      // Pages that were opened together do not go on asking together.
+      // The random part keeps pages that were opened together from sending their requests together.
       again = setTimeout(look, againMs * (1 + Math.random() / 2));
     };
     setFound("");

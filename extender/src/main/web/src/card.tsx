@@ -1,4 +1,4 @@
-/** What hover and focus show of a cell. */
+/** The card that a cell shows on hover and focus. */
 import { signal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { factsOf, modelText, readingText, shareText, shortUuid } from "./gpu.ts";

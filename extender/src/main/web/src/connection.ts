@@ -1,10 +1,10 @@
-/** Asks the extender, with a token where it wants one, and keeps the stream open. */
+/** Sends requests to the extender, with a token if it requires one, and keeps the stream open. */
 import { signal } from "@preact/signals";
 import { apply, start } from "./store.ts";
 
-/** A calm stream says each 5 s that it is alive; so long without a byte, and we say that the data is old. */
+/** An idle stream sends a keep-alive every 5 s. After this long without a byte, the page says that the data is old. */
 const SILENT_MS_MAX = 12_000;
-/** A snapshot may take longer to begin. */
+/** The first byte of a snapshot may take longer. */
 const FIRST_MS_MAX = 20_000;
 const AGAIN_MS = [500, 1_000, 2_000, 5_000];
 const TOKEN = "tranche-token";
@@ -15,7 +15,7 @@ export type Connection =
   | { readonly state: "token" | "forbidden"; readonly why: string };
 
 export const connection = signal<Connection>({ state: "connecting" });
-/** When the last byte came, by this machine's clock. */
+/** When the last byte arrived, by this machine's clock. */
 export const heardMs = signal(0);
 export const nowMs = signal(Date.now());
 
@@ -23,7 +23,7 @@ let token = sessionStorage.getItem(TOKEN) ?? "";
 let attempt = 0;
 let running: AbortController | undefined;
 let retry: ReturnType<typeof setTimeout> | undefined;
-/** When the running request began or last brought a byte. */
+/** When the running request started or last received a byte. */
 let stirredMs = 0;
 
 export function useToken(value: string): void {
@@ -40,7 +40,7 @@ export const ask = (path: string, init: RequestInit = {}) =>
     headers: token ? { ...init.headers, Authorization: `Bearer ${token}` } : (init.headers ?? {}),
   });
 
-/** What a problem document says, else the status. */
+/** The detail of a problem document, else the status. */
 export async function whyOf(answer: Response): Promise<string> {
   const problem: { detail?: string } = await answer.json().catch(() => ({}));
   return problem.detail ?? `the extender answered ${answer.status}`;
@@ -64,7 +64,7 @@ export async function connect(): Promise<void> {
   }
 }
 
-/** False where another request has taken this one's place: its answer counts no more. */
+/** Ends the request. False if a newer request has replaced it, so that its answer no longer counts. */
 function over(request: AbortController): boolean {
   request.abort();
   if (running !== request) return false;
@@ -89,7 +89,7 @@ function again(state: Connection): void {
 async function read(body: ReadableStream<Uint8Array>): Promise<void> {
   const reader = body.getReader();
   const text = new TextDecoder();
-  // Only what is new is searched: a snapshot of many MiB comes in many chunks.
+  // Only new data is searched for separators, since a snapshot of many MiB arrives in many chunks.
   let pieces: string[] = [];
   let newline = "";
   for (;;) {
@@ -102,7 +102,7 @@ async function read(body: ReadableStream<Uint8Array>): Promise<void> {
       event(pieces.join("") + block);
       pieces = [];
     }
-    // It may be the first half of a separator.
+    // A trailing newline may be the first half of a separator.
     newline = last.endsWith("\n") ? "\n" : "";
     pieces.push(newline ? last.slice(0, -1) : last);
   }

@@ -6,7 +6,7 @@ import type { Candidate, PodDetail, SmallerShare } from "./types.ts";
 
 const AGAIN_MS = 5_000;
 
-/** @param nearest so many nodes at most */
+/** @param nearest maximum number of nodes to show */
 export function Decision({ of, nearest }: { of: string; nearest: number }) {
   const found = useAnswer<PodDetail>(`pods/${of.split("/").map(encodeURIComponent).join("/")}`, AGAIN_MS);
   if (typeof found === "string") return <p class="quiet">{found}</p>;
@@ -33,7 +33,7 @@ export function Decision({ of, nearest }: { of: string; nearest: number }) {
 }
 
 function Smaller({ share: { replicas, replicasPerGpu, node } }: { share: SmallerShare }) {
-  // Rounded down: the webhook rounds up to whole replicas.
+  // Rounded down, since the webhook rounds up to whole replicas.
   const fraction = Math.floor((100 * replicas) / replicasPerGpu) / 100;
   return (
     <p class="hint">

@@ -1,4 +1,4 @@
-/** One GPU or pod. */
+/** The drawer with the details of one GPU or pod. */
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { cividis } from "./colour.ts";

@@ -1,4 +1,4 @@
-/** The filter's language: words, `field:text` and `field>number`, all of which have to hold. */
+/** The filter's language: words, `field:text` and `field>number`. All terms must match. */
 import { factsOf } from "./gpu.ts";
 import type { Gpu, Pod } from "./types.ts";
 
@@ -11,7 +11,7 @@ export interface Filter {
 type Test<T> = (row: T) => boolean;
 type Fields<T> = Readonly<Record<string, T>>;
 
-/** Only what we named: every object has a `constructor`, too. */
+/** Only own properties, since every object also inherits `constructor`. */
 const fieldOf = <T>(fields: Fields<T>, name: string | undefined) =>
   name !== undefined && Object.hasOwn(fields, name) ? fields[name] : undefined;
 

@@ -1,4 +1,4 @@
-/** Are we fine? How many GPUs there are, work, are granted and are used. */
+/** Overview of the cluster: how many GPUs exist, are healthy, are granted and are in use. */
 import { bytesOf, gpus, gpusOf, memory } from "./quantity.ts";
 import { summary } from "./store.ts";
 import type { Amount } from "./types.ts";

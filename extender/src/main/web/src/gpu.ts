@@ -1,19 +1,19 @@
-/** What the map says of a GPU, worked out of its row once. */
+/** What the map shows of a GPU, computed once from its row. */
 import { bytesOf, gpusOf } from "./quantity.ts";
 import type { Gpu } from "./types.ts";
 
 export interface Facts {
   readonly shareGranted: number;
-  /** Measured; undefined without a fresh reading. */
+  /** Measured SM load; undefined without a fresh reading. */
   readonly load: number | undefined;
   readonly bytes: number;
   readonly grantedBytes: number;
   readonly usedBytes: number | undefined;
-  /** In one word each, as an outline alone would say too little. */
+  /** Conditions, one word each, since the outline of a cell alone does not explain them. */
   readonly words: readonly string[];
 }
 
-/** So much of a GPU's memory more than granted may be used before we say so: drivers take some. */
+/** Use above the grant is reported from this share of the GPU's memory on, since drivers use some memory. */
 const OVERUSED_SHARE = 0.1;
 
 const known = new WeakMap<Gpu, Facts>();
@@ -53,5 +53,5 @@ export const readingText = (gpu: Gpu) =>
 
 export const shortUuid = (uuid: string) => (uuid.length > 12 ? `${uuid.slice(0, 12)}…` : uuid);
 
-/** As people say it: all are NVIDIA's. */
+/** The model without the vendor, since all GPUs are NVIDIA's. */
 export const modelText = (model: string) => model.replace(/^NVIDIA /, "");

@@ -1,4 +1,4 @@
-/** What a GPU did in the last hours. */
+/** The load of a GPU in the last hours. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { useAnswer } from "./answer.ts";
@@ -7,7 +7,7 @@ import type { Gpu, History, Track } from "./types.ts";
 
 const AGAIN_MS = 10_000;
 const HEIGHT_PX = 168;
-/** The first minutes are drawn as what they are. */
+/** The least span of the time axis, so that the first minutes are not stretched over the whole plot. */
 const SPAN_S_MIN = 600;
 const TICKS_S = [60, 300, 600, 1_800, 3_600, 7_200];
 
@@ -70,7 +70,7 @@ function Plot({ history, track, bytes }: Shown) {
 
 const THEME = "(prefers-color-scheme: dark)";
 
-/** A canvas does not follow the style sheet. */
+/** Needed because a canvas does not follow the style sheet. */
 function useDark(): boolean {
   const [dark, setDark] = useState(matchMedia(THEME).matches);
   useEffect(() => {
@@ -82,7 +82,7 @@ function useDark(): boolean {
   return dark;
 }
 
-/** In percent, and seconds; the order is that of the series below. */
+/** Values in percent, times in seconds; in the order of the series below. */
 function columns({ times }: History, { sm, smMax, memory, granted }: Track, bytes: number): uPlot.AlignedData {
   const parts = (column: Column, one: number) => column.map((value) => (value === null ? null : (value / one) * 100));
   return [times.map((time) => Date.parse(time) / 1_000), parts(granted, 1), parts(memory, bytes), parts(smMax, 1), parts(sm, 1)];
@@ -115,13 +115,13 @@ function options(box: HTMLElement, point: (index: number | undefined) => void): 
       { width: 0, points: { show: false } },
       { ...line(colour("--accent")), width: 2 },
     ],
-    // From the mean of a step to its highest sample.
+    // The band goes from the mean of a step to its highest sample.
     bands: [{ series: [3, 4], fill: `${colour("--accent")}40` }],
     hooks: { setCursor: [(plot) => point(plot.cursor.idx ?? undefined)] },
   };
 }
 
-/** A value between two gaps is no line. */
+/** Indices of values between two gaps: they need a point, since they form no line. */
 function alone(plot: uPlot, series: number): number[] {
   const values = plot.data[series]!;
   return [...values.keys()].filter((i) => values[i] != null && values[i - 1] == null && values[i + 1] == null);
@@ -131,7 +131,7 @@ const clock = (ms: number) => new Date(ms).toLocaleTimeString([], { hour: "2-dig
 
 const shareText = (share: number | null | undefined) => (share == null ? "–" : percent(share));
 
-/** The plot in words. */
+/** The plot as text. */
 function summary({ times }: History, track: Track): string {
   const span = `${clock(Date.parse(times[0]!))} to ${clock(Date.parse(times.at(-1)!))}`;
   const granted = `granted ${percent(mean(track.granted))} on average`;

@@ -16,9 +16,9 @@ const cells = computed(() => groups.value.reduce((sum, group) => sum + group.til
 const size = computed(() => (cells.value <= 24 ? "large" : cells.value <= 240 ? "medium" : "small"));
 const whole = computed(() => shownGpus.value.length > CELLS_MAX);
 
-/** Mounting a thousand cells at once would hold up the answer to a key. */
+/** Mounting a thousand cells at once would delay the response to a key. */
 const CELLS_AT_ONCE = 100;
-/** What is looked at; another filter begins anew. */
+/** Identifies the current view; a change of the filter starts mounting again. */
 const scope = computed(() => JSON.stringify([shownPlace.value.q, by.value, shownPlace.value.view, shownPlace.value.as]));
 const mounted = signal({ scope: "", cells: 0 });
 const cellsMax = computed(() => (mounted.value.scope === scope.value ? mounted.value.cells : CELLS_AT_ONCE));
@@ -35,7 +35,7 @@ function firstCells(all: readonly Group[], cellsMax: number): readonly Group[] {
   return first;
 }
 
-/** The rest comes in later frames. */
+/** Mounts the remaining cells in later frames. */
 function mountMore() {
   if (cellsMax.value >= cells.value) return;
   const next = { scope: scope.value, cells: cellsMax.value + CELLS_AT_ONCE };
@@ -43,7 +43,7 @@ function mountMore() {
   return () => cancelAnimationFrame(frame);
 }
 
-/** The one cell that Tab goes to; the arrows move it. */
+/** The one cell that Tab reaches; the arrow keys change it. */
 const current = signal("");
 
 export function GpuMap() {
@@ -119,7 +119,7 @@ class GroupBox extends Component<{ group: Group }> {
   }
 }
 
-/** A cell holds the whole picture that it was made in: one that stays the same for hours would keep one of then. */
+/** A cached cell keeps the whole tree that it was created in alive. So the cache is cleared after this many renderings. */
 const DRAWN_MAX = 30;
 let known = new WeakMap<Tile, VNode>();
 let drawnTimes = 0;
@@ -128,7 +128,7 @@ function forgetOldCells() {
   if (++drawnTimes % DRAWN_MAX === 0) known = new WeakMap();
 }
 
-/** The same for the same tile, so that Preact looks no further: a thousand components would cost more than they draw. */
+/** The same node for the same tile, so that Preact skips it. A thousand components would cost more than the drawing. */
 function cellOfTile(tile: Tile): VNode {
   if (size.value === "large") return <Cell key={tile.key} tile={tile} large={true} />;
   let cell = known.get(tile);
@@ -153,7 +153,7 @@ function Cell({ tile, large }: { tile: Tile; large: boolean }) {
   );
 }
 
-/** Where there is room for it. */
+/** Text in a cell, if there is room for it. */
 function Figures({ tile: { gpu, load, name, words } }: { tile: Tile }) {
   if (!gpu) return null;
   return (
@@ -204,7 +204,7 @@ function arrows(event: KeyboardEvent) {
   next?.focus();
 }
 
-/** In the next row that way, the cell whose middle is closest. */
+/** The closest cell in the next row up or down. */
 function nearest(here: HTMLElement, all: readonly HTMLElement[], way: 1 | -1): HTMLElement | undefined {
   const from = here.getBoundingClientRect();
   let best: HTMLElement | undefined;
@@ -212,7 +212,7 @@ function nearest(here: HTMLElement, all: readonly HTMLElement[], way: 1 | -1): H
   for (const cell of all) {
     const to = cell.getBoundingClientRect();
     const down = (to.top - from.top) * way;
-    // A row's distance counts more than all that lies beside.
+    // The vertical distance outweighs any horizontal distance.
     const far = down * 10_000 + Math.abs(to.left - from.left);
     if (down > 4 && far < least) {
       least = far;
@@ -222,7 +222,7 @@ function nearest(here: HTMLElement, all: readonly HTMLElement[], way: 1 | -1): H
   return best;
 }
 
-/** Tab has one way in: the first cell, or the one that was focused last. */
+/** Tab reaches one cell: the one that was focused last, or the first one. */
 export function letTabIn() {
   const all = document.querySelectorAll<HTMLElement>(".cell[tabindex='0']");
   const wanted =

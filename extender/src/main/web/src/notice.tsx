@@ -1,10 +1,10 @@
-/** Whatever is not as it should be, in one sentence, with what to do next. */
+/** Any problem, in one sentence, with what to do next. */
 import { connection, connect, heardMs, nowMs, useToken } from "./connection.ts";
 import { age } from "./quantity.ts";
 import { gpus, shownGpus, summary } from "./store.ts";
 import { go, filter, shownPlace } from "./url.ts";
 
-/** Above the views. */
+/** The notice above the views. */
 export function Notice() {
   const now = connection.value;
   if (now.state === "lost" && heardMs.value > 0) {
@@ -18,7 +18,7 @@ export function Notice() {
   return filter.value.wrong ? <div class="notice" role="alert">{filter.value.wrong}</div> : null;
 }
 
-/** Instead of the views; null where they have something to show. */
+/** Shown instead of the views; null if they have something to show. */
 export function Instead() {
   const now = connection.value;
   if (now.state === "token") return <AskToken why={now.why} />;

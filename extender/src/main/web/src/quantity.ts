@@ -1,4 +1,4 @@
-/** Kubernetes quantities to numbers, and numbers to the units that people use. */
+/** Converts Kubernetes quantities to numbers, and numbers to text with the usual units. */
 
 const BINARY: Record<string, number> = { Ki: 2 ** 10, Mi: 2 ** 20, Gi: 2 ** 30, Ti: 2 ** 40 };
 
@@ -13,7 +13,7 @@ export function bytesOf(quantity: string | undefined): number {
   return factor === undefined ? Number(quantity) : Number(quantity.slice(0, -2)) * factor;
 }
 
-/** GPUs with one decimal, none where it is a whole number of many. */
+/** GPUs with one decimal; without decimals if the number is whole, or 1000 or more. */
 export function gpus(count: number): string {
   if (count >= 1000) return Math.round(count).toLocaleString("en");
   return Number.isInteger(count) ? String(count) : count.toFixed(1);

@@ -1,4 +1,4 @@
-/** The cluster as the stream tells it. Rows are replaced, never changed: who is the same is drawn no more. */
+/** The cluster as the stream reports it. Rows are replaced, never changed, so an identical row is not drawn again. */
 import { computed, signal } from "@preact/signals";
 import { filter } from "./url.ts";
 import { gpuKey, podKey, type Gpu, type Pod, type Summary } from "./types.ts";
@@ -6,7 +6,7 @@ import { gpuKey, podKey, type Gpu, type Pod, type Summary } from "./types.ts";
 export const gpus = signal<readonly Gpu[]>([]);
 export const pods = signal<readonly Pod[]>([]);
 export const summary = signal<Summary | undefined>(undefined);
-/** Of the newest picture, by the extender's clock. */
+/** Time of the newest data, by the extender's clock. */
 export const time = signal("");
 
 export const shownGpus = computed(() => gpus.value.filter(filter.value.gpu));
@@ -79,7 +79,7 @@ function merged<T extends object, K extends object>(
   return changes.size === 0 ? kept : sorted([...kept, ...([...changes.values()] as unknown as T[])], place);
 }
 
-/** null: the field is there no more. */
+/** null: the field no longer exists. */
 function patched<T extends object>(row: T, change: Row): T {
   const next = { ...row, ...change };
   for (const [name, value] of Object.entries(change)) {

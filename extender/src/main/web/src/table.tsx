@@ -1,4 +1,4 @@
-/** The map's twin: the same GPUs as rows. */
+/** The map's GPUs as a table. */
 import { Component } from "preact";
 import { factsOf, modelText, readingText, shareText } from "./gpu.ts";
 import { follow } from "./map.tsx";
@@ -7,7 +7,7 @@ import { shownGpus } from "./store.ts";
 import { gpuKey, type Gpu } from "./types.ts";
 import { link } from "./url.ts";
 
-/** Nobody reads further; the filter finds the others. */
+/** Nobody reads more rows; the filter finds the others. */
 const ROWS_MAX = 200;
 
 export function GpuTable() {

@@ -1,4 +1,4 @@
-/** What one cell of the map shows: a GPU, or a whole node where there are too many GPUs. */
+/** What one cell of the map shows: a GPU, or a whole node if there are too many GPUs. */
 import { factsOf, modelText, readingText, shareText } from "./gpu.ts";
 import { percent } from "./quantity.ts";
 import { gpuKey, type Gpu } from "./types.ts";
@@ -23,7 +23,7 @@ export interface Group {
   readonly tiles: readonly Tile[];
 }
 
-/** More cells than that say nothing to an eye: the map then has one for each node. */
+/** More cells than this are not readable: the map then has one cell for each node. */
 export const CELLS_MAX = 2_000;
 
 const tiles = new WeakMap<Gpu, Tile>();
@@ -47,7 +47,7 @@ function tileOf(gpu: Gpu): Tile {
   return tile;
 }
 
-/** Of the last picture: a node that is the same is drawn no more. */
+/** The tiles drawn last: a node that has not changed is not drawn again. */
 let nodeTiles = new Map<string, Tile>();
 
 function tileOfNode(node: string, gpus: readonly Gpu[]): Tile {
@@ -60,7 +60,7 @@ function tileOfNode(node: string, gpus: readonly Gpu[]): Tile {
     : { key: node, name: node, label, share: sums.share, load: sums.load, words: sums.words, gpu: undefined };
 }
 
-/** Means, and each word with how many GPUs it is said of. */
+/** Means, and for each word the number of GPUs that it applies to. */
 function sum(gpus: readonly Gpu[]) {
   let share = 0;
   let load = 0;

@@ -93,7 +93,7 @@ export interface Candidate {
   }[];
 }
 
-/** The largest that would fit now. */
+/** The largest share that would fit now. */
 export interface SmallerShare {
   readonly replicas: number;
   readonly replicasPerGpu: number;
@@ -119,7 +119,7 @@ export interface PodDetail extends Pod {
   };
 }
 
-/** Columns with one value for each time; shares are parts of one. */
+/** Columns with one value for each time; shares are from 0 to 1. */
 export interface Track {
   readonly uuid: string;
   readonly sm: readonly (number | null)[];
@@ -136,6 +136,6 @@ export interface History {
   readonly gpus: readonly Track[];
 }
 
-/** By uuid, as MIG devices of one GPU share an index. */
+/** By uuid, since MIG devices of one GPU share an index. */
 export const gpuKey = (gpu: { node: string; uuid: string }) => `${gpu.node}/${gpu.uuid}`;
 export const podKey = (pod: { namespace: string; name: string }) => `${pod.namespace}/${pod.name}`;

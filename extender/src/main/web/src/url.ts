@@ -1,4 +1,4 @@
-/** All state of the page is in the URL, so that a link shows what its sender saw. */
+/** All state of the page is in the URL, so that a shared link shows the same view. */
 import { computed, effect, signal } from "@preact/signals";
 import { parse } from "./filter.ts";
 
@@ -36,7 +36,7 @@ export const place = signal<Place>(read());
 
 const afterPaint = (then: () => void) => requestAnimationFrame(() => setTimeout(then));
 
-/** What the views show. It follows `place` once the answer to the key or click is painted. */
+/** What the views show. It follows `place` after the browser has painted the response to the key or click. */
 export const shownPlace = signal(place.value);
 
 effect(() => {
@@ -58,7 +58,7 @@ export function link(change: Partial<Place>): string {
   return `?${query}`;
 }
 
-/** @param typing each letter is no step back of its own */
+/** @param typing do not add a history entry for each letter */
 export function go(change: Partial<Place>, typing = false): void {
   const to = link(change);
   if (typing) history.replaceState(null, "", to);

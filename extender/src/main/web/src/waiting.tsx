@@ -1,4 +1,4 @@
-/** Why is my pod pending? */
+/** The view of waiting pods: why is my pod pending? */
 import { computed } from "@preact/signals";
 import { Decision } from "./decision.tsx";
 import { follow } from "./map.tsx";
@@ -8,7 +8,7 @@ import { Since } from "./since.tsx";
 import { podKey, type Pod } from "./types.ts";
 import { link, shownPlace } from "./url.ts";
 
-/** Nobody reads further; the filter finds the others. */
+/** Nobody reads more rows; the filter finds the others. */
 const ROWS_MAX = 200;
 
 const waiting = computed(() => shownPods.value.filter((pod) => pod.state === "Waiting"));

@@ -1,4 +1,4 @@
-/** What do we pay for and not use? */
+/** The view of shares that are granted and not used. */
 import { computed } from "@preact/signals";
 import { follow } from "./map.tsx";
 import { bytesOf, count, gpusOf, memory } from "./quantity.ts";
@@ -20,7 +20,7 @@ interface Owner {
 
 const idle = (pod: Pod) => (pod.used?.gpus ? gpusOf(pod.granted?.gpus) - gpusOf(pod.used.gpus) : 0);
 
-/** Of pods whose use is measured: what is unknown is not called waste. */
+/** Sums only pods whose use is measured, since unknown use does not count as waste. */
 function ownerOf(name: string, pods: readonly Pod[]): Owner {
   const measured = pods.filter((pod) => pod.used?.gpus !== undefined);
   const sum = (value: (pod: Pod) => number) => measured.reduce((total, pod) => total + value(pod), 0);
